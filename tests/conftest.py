@@ -1,0 +1,15 @@
+"""What all tests share."""
+
+from pathlib import Path
+
+import pytest
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real headers beside the project; tests that need it skip where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the real headers of ../shared/data are not beside the project")
+    return SHARED_DATA

@@ -1,0 +1,1 @@
+"""What Voyager knows about Usenet: no Dagster and no web framework below this point."""

@@ -1,0 +1,198 @@
+"""Voyager's settings: environment variables `VOYAGER_…` and a `.env` file.
+
+Nested settings join their names with two underscores: `VOYAGER_NEWS__URL`.
+A variable with the prefix that names no setting is an error, since it is nearly always a typo.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from voyager_core.errors import SettingsError
+
+PREFIX = "VOYAGER_"
+# Written by `voyager up` for the processes that it starts; they are no settings of a person.
+RESERVED = frozenset({"VOYAGER_ENV_FILE", "VOYAGER_COMPUTE_LOGS"})
+RESERVED_PREFIXES = ("VOYAGER_PG_", "VOYAGER_TEST_")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NewsSettings(_Section):
+    """The news account that headers come from."""
+
+    url: SecretStr | None = Field(
+        default=None,
+        description="nntps://user:password@host:563?connections=50 (percent-encode the password)",
+    )
+    timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
+        default=60.0, description="deadline of one command; a stalled server is given up after it"
+    )
+    connections: Annotated[int, Field(ge=1, le=500)] | None = Field(
+        default=None, description="overrides the number of connections in the URL"
+    )
+
+
+class SpoolSettings(_Section):
+    """Overview blocks on disk, between the news server and the header pass."""
+
+    max_bytes: Annotated[int, Field(ge=1_000_000)] = Field(
+        default=10_000_000_000, description="most bytes that fetched, not yet indexed blocks may use"
+    )
+    block_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=100_000, description="article numbers asked for in one command"
+    )
+    min_free_bytes: Annotated[int, Field(ge=0)] = Field(
+        default=1_000_000_000, description="fetching stops below this much free space"
+    )
+
+
+class CatalogSettings(_Section):
+    """How history is cut; stored with the catalog when it is created."""
+
+    range_size: Annotated[int, Field(ge=1)] = Field(
+        default=2_000_000, description="article numbers in a range"
+    )
+    ranges_per_partition: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=1, description="ranges in a Dagster partition (64 for the full target)"
+    )
+    backfill_days: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="unset: all of the server's retention"
+    )
+    settle_after_seconds: Annotated[int, Field(ge=0)] = Field(
+        default=86_400, description="a release settles when no chunk arrived for this long"
+    )
+
+
+class ApiSettings(_Section):
+    """The Newznab API and the web page."""
+
+    host: str = Field(default="127.0.0.1", description="address to listen on")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(default=8484, description="port to listen on")
+    external_url: str | None = Field(
+        default=None, description="how clients reach the API, for links: https://host/prefix"
+    )
+    workers_pool_size: Annotated[int, Field(ge=1, le=200)] = Field(
+        default=10, description="most database connections of the API"
+    )
+    requests_per_day: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="requests a key may make in a rolling 24 hours; 0 = no limit"
+    )
+    grabs_per_day: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="NZBs a key may fetch in a rolling 24 hours; 0 = no limit"
+    )
+
+
+class DagsterSettings(_Section):
+    """The Dagster webserver."""
+
+    host: str = Field(default="127.0.0.1", description="address to listen on")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(default=3000, description="port to listen on")
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, with its default.
+
+    Raises:
+        pydantic.ValidationError: use `load_settings` for a message that a person can read.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        env_file=".env",
+        env_file_encoding="utf-8",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    data_dir: Path = Field(
+        default=Path(".voyager"), description="Postgres data, spool, corpus, Dagster's home, logs"
+    )
+    database_url: SecretStr | None = Field(
+        default=None, description="postgresql://… of a server of your own; unset: embedded Postgres"
+    )
+    dagster_database_url: SecretStr | None = Field(
+        default=None, description="Dagster's own database; unset: `<catalog>_dagster` beside it"
+    )
+    corpus_dir: Path | None = Field(
+        default=None, description="captured ranges; unset: <data_dir>/corpus"
+    )
+    news: NewsSettings = NewsSettings()
+    spool: SpoolSettings = SpoolSettings()
+    catalog: CatalogSettings = CatalogSettings()
+    api: ApiSettings = ApiSettings()
+    dagster: DagsterSettings = DagsterSettings()
+
+    @property
+    def spool_dir(self) -> Path:
+        """Where fetched blocks wait."""
+        return self.data_dir / "spool"
+
+    @property
+    def corpus_path(self) -> Path:
+        """Where captured ranges stay."""
+        return self.corpus_dir or self.data_dir / "corpus"
+
+
+def known_variables() -> dict[str, str]:
+    """Returns every environment variable that is a setting, with its description."""
+    found: dict[str, str] = {}
+    for name, field in Settings.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, _Section):
+            for inner, inner_field in section.model_fields.items():
+                found[f"{PREFIX}{name}__{inner}".upper()] = inner_field.description or ""
+        else:
+            found[f"{PREFIX}{name}".upper()] = field.description or ""
+    return found
+
+
+def unknown_variables(names: Mapping[str, object]) -> list[str]:
+    """Returns the names with Voyager's prefix that are no setting."""
+    known = known_variables()
+    return sorted(
+        name
+        for name in names
+        if name.upper().startswith(PREFIX)
+        and name.upper() not in known
+        and name.upper() not in RESERVED
+        and not name.upper().startswith(RESERVED_PREFIXES)
+    )
+
+
+def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
+    """Reads the settings from the environment and `.env`.
+
+    Args:
+        env_file: the file to read instead of `.env` in the working directory.
+        overrides: values that win over both.
+
+    Raises:
+        SettingsError: naming each wrong or unknown setting, without its value.
+    """
+    environment = os.environ  # noqa: TID251 - the one place that reads it
+    file = env_file or Path(environment.get("VOYAGER_ENV_FILE", ".env"))
+    if unknown := unknown_variables(environment):
+        hint = ", ".join(unknown)
+        msg = f"unknown setting {hint}; `voyager settings` lists the known ones"
+        raise SettingsError(msg)
+    try:
+        return Settings(_env_file=file, **overrides)
+    except ValidationError as error:
+        lines = [
+            f"{PREFIX}{'__'.join(str(part) for part in problem['loc']).upper()}: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False)
+        ]
+        msg = "the settings cannot be used:\n  " + "\n  ".join(lines)
+        raise SettingsError(msg) from None
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"the settings file {file} cannot be read: {error}"
+        raise SettingsError(msg) from error

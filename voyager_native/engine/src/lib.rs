@@ -1,0 +1,1 @@
+//! The Voyager engine: pure functions over header bytes.

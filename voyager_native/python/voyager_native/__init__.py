@@ -1,0 +1,1 @@
+"""The Rust core of Voyager, as Python sees it."""
