@@ -56,7 +56,7 @@ from voyager_core.domain.tokens import (
         ("龙之家族.第一季", "龙"),
         ("ガンダム.01", "ガンダム"),
         ("아름다운나의신부.E16", "아름다운"),
-        ("Ｆｕｌｌ.Ｗｉｄｔｈ", "full width"),
+        ("\uff26\uff55\uff4c\uff4c.\uff37\uff49\uff44\uff54\uff48", "full width"),
         ("हिन्दी.फिल्म", "हिन्दी"),
     ],
 )
