@@ -1,1 +1,14 @@
 //! The Voyager engine: pure functions over header bytes.
+//!
+//! Nothing here does I/O, reads a clock or knows Python. Bytes come in as a news server sent them;
+//! every byte sequence is accepted, and what is not understood is counted under a [`reason::Reason`].
+#![forbid(unsafe_code)]
+
+pub mod date;
+pub mod inflate;
+pub mod lines;
+pub mod message_id;
+pub mod reason;
+pub mod subject;
+pub mod text;
+pub mod xref;
