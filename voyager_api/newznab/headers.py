@@ -1,0 +1,58 @@
+"""Headers of an NZB download (NZ-17, NZ-39 and the reference on downloads).
+
+Names come from posters, so every value is cleaned of what could end a header.
+"""
+
+import unicodedata
+from typing import Final
+from urllib.parse import quote
+
+from voyager_api.newznab.xml import clean_line
+
+_MAX_NAME_BYTES: Final = 196
+_NOT_IN_FILE_NAMES: Final = dict.fromkeys(map(ord, '"\\/:*?<>|;%'), " ")
+
+
+def content_disposition(name: str) -> bytes:
+    """Returns the value that names the download `<name>.nzb`.
+
+    The plain form comes first: NZBGet takes only the first, skips the download when the extended
+    form precedes it or a quote is escaped, and names the job after the raw extended form when it
+    is alone.
+    """
+    wide = _file_name(name)
+    plain = _file_name(unicodedata.normalize("NFKD", wide).encode("ascii", "ignore").decode())
+    extended = quote(f"{wide or 'download'}.nzb", safe="")
+    return (
+        f"attachment; filename=\"{plain or 'download'}.nzb\"; filename*=UTF-8''{extended}".encode()
+    )
+
+
+def _file_name(name: str) -> str:
+    text = " ".join(clean_line(name).translate(_NOT_IN_FILE_NAMES).split())
+    cut = text.encode("utf-8", "ignore")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
+    return cut.strip(" .")
+
+
+def dnzb_headers(*, name: str, category: str, details_url: str) -> list[tuple[bytes, bytes]]:
+    """Returns the X-DNZB headers in the exact case that NZBGet compares.
+
+    A value that is not Latin-1 is left out, since downloaders decode headers as that and
+    Content-Disposition carries the name anyway.
+    """
+    values = {
+        "X-DNZB-Name": name,
+        "X-DNZB-Category": category,
+        "X-DNZB-Details": details_url,
+        "X-DNZB-RCode": "200",
+        "X-DNZB-RText": "OK",
+    }
+    headers = []
+    for header, value in values.items():
+        try:
+            encoded = clean_line(value).strip().encode("latin-1")
+        except UnicodeEncodeError:
+            continue
+        if encoded.strip():
+            headers.append((header.encode(), encoded.strip()))
+    return headers
