@@ -1,9 +1,12 @@
 """Absolute addresses in answers (NZ-12, NZ-18, NZ-39)."""
 
 import ipaddress
+import re
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 from urllib.parse import quote, urlsplit
+
+_HOST: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,9 @@ def base_of_request(
     and the named host are this machine itself (a tunnel to another port works). Otherwise the
     address of the socket that the request came in on is used.
     """
-    named = urlsplit(f"//{host_header}")
-    try:
-        port = named.port
-    except ValueError:
-        port = None
-    if is_loopback(listen_host) and named.hostname and is_loopback(named.hostname):
-        return f"http://{_host(named.hostname)}" + (f":{port}" if port else "")
+    named = _HOST.fullmatch(host_header)
+    if named and is_loopback(listen_host) and is_loopback(named["host"]):
+        return f"http://{named[0]}"
     host, number = server or (listen_host, None)
     return f"http://{_host(host)}" + (f":{number}" if number else "")
 
