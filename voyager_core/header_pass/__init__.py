@@ -1,0 +1,1 @@
+"""From overview lines to releases: parsing, identity, rules, fragments, candidates, replay."""
