@@ -155,6 +155,23 @@ def known_variables() -> dict[str, str]:
     return found
 
 
+def shown_values(settings: Settings) -> dict[str, str]:
+    """Returns the value of every setting by its variable, secrets as `**********`."""
+    shown: dict[str, str] = {}
+    for name in Settings.model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, _Section):
+            for inner in type(value).model_fields:
+                shown[f"{PREFIX}{name}__{inner}".upper()] = _shown(getattr(value, inner))
+        else:
+            shown[f"{PREFIX}{name}".upper()] = _shown(value)
+    return shown
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else str(value)
+
+
 def unknown_variables(names: Mapping[str, object]) -> list[str]:
     """Returns the names with Voyager's prefix that are no setting."""
     known = known_variables()

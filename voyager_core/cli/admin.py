@@ -1,0 +1,79 @@
+"""`voyager settings`, `migrate`, `doctor` and `sql`."""
+
+import argparse
+import sys
+
+from voyager_core.cli.output import printable, table
+from voyager_core.errors import PermanentError
+from voyager_core.settings import known_variables, load_settings, shown_values
+
+
+def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Adds the commands."""
+    settings = commands.add_parser("settings", help="the settings in force, secrets hidden")
+    settings.set_defaults(run=_settings)
+    migrate = commands.add_parser("migrate", help="bring the catalog's tables up to date")
+    migrate.set_defaults(run=_migrate)
+    doctor = commands.add_parser("doctor", help="what is missing for a working set-up")
+    doctor.set_defaults(run=_doctor)
+    sql = commands.add_parser("sql", help="ask the catalog in SQL (read only)")
+    sql.add_argument("query", nargs="?", help="without it, standard input is read")
+    sql.set_defaults(run=_sql)
+
+
+def _settings(options: argparse.Namespace) -> int:
+    values = shown_values(load_settings(options.env_file))
+    rows = [(name, values[name], text) for name, text in known_variables().items()]
+    print(table(("variable", "value", "meaning"), rows))
+    return 0
+
+
+def _migrate(options: argparse.Namespace) -> int:
+    from voyager_core.catalog.connect import database_dsn, ensure_database
+    from voyager_core.catalog.embedded import embedded_postgres
+    from voyager_core.catalog.migrate import migrate
+
+    settings = load_settings(options.env_file)
+    if settings.database_url is None:
+        with embedded_postgres(settings):
+            dsn = database_dsn(settings)
+            ensure_database(dsn)
+            applied = migrate(dsn)
+    else:
+        dsn = database_dsn(settings)
+        ensure_database(dsn)
+        applied = migrate(dsn)
+    for name in applied:
+        print(f"applied {name}")
+    if not applied:
+        print("the catalog is up to date")
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from voyager_core.cli.doctor import examine
+
+    findings = examine(options.env_file)
+    for finding in findings:
+        print(f"{finding.mark} {finding.what}: {printable(finding.found)}")
+        if finding.advice:
+            print(f"    → {printable(finding.advice)}")
+    broken = sum(not finding.ok for finding in findings)
+    print(f"\n{broken} of {len(findings)} need attention" if broken else "\neverything is in place")
+    return 1 if broken else 0
+
+
+def _sql(options: argparse.Namespace) -> int:
+    from voyager_core.catalog.adhoc import read_only_query
+    from voyager_core.cli.session import catalog_session
+
+    query = options.query or sys.stdin.read()
+    if not query.strip():
+        msg = "no query was given"
+        raise PermanentError(msg)
+    with catalog_session(load_settings(options.env_file)) as conn:
+        result = read_only_query(conn, query)
+    print(table(result.columns, result.rows))
+    if result.is_cut:
+        print(f"only the first {len(result.rows)} rows are shown", file=sys.stderr)
+    return 0
