@@ -22,14 +22,18 @@ def no_wait(monkeypatch):
 
 def test_a_transient_error_is_tried_again_and_then_fails(no_wait):
     attempts = []
-    result = dg.materialize([step(TransientError("server is down"), attempts)], raise_on_error=False)
+    result = dg.materialize(
+        [step(TransientError("server is down"), attempts)], raise_on_error=False
+    )
     assert not result.success
     assert attempts == [0, 1, 2, 3]
 
 
 def test_a_permanent_error_fails_at_once_with_its_text(no_wait):
     attempts = []
-    result = dg.materialize([step(PermanentError("wrong password"), attempts)], raise_on_error=False)
+    result = dg.materialize(
+        [step(PermanentError("wrong password"), attempts)], raise_on_error=False
+    )
     assert attempts == [0]
     failure = next(e for e in result.all_events if e.event_type_value == "STEP_FAILURE")
     assert "wrong password" in failure.event_specific_data.user_failure_data.description
