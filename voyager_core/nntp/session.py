@@ -63,7 +63,7 @@ class Session:
         self.connection = connection
         self.compression: Compression | None = None
         self.group: str | None = None
-        self.commands = 0
+        self.reused = False
         self._account = account
         self._profile = profile
 
@@ -211,7 +211,6 @@ class Session:
         return unstuff(reply.body.data).decode("latin-1").splitlines()
 
     async def _ask(self, request: Request) -> Reply:
-        self.commands += 1
         return await self.connection.ask(request)
 
     def _refused(self, reply: Reply, shown: str, *, login: bool = False) -> NewsError:
