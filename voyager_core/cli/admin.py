@@ -1,10 +1,8 @@
-"""`voyager settings`, `migrate`, `doctor` and `sql`."""
+"""`voyager settings`, `migrate` and `doctor`."""
 
 import argparse
-import sys
 
 from voyager_core.cli.output import printable, table
-from voyager_core.errors import PermanentError
 from voyager_core.settings import known_variables, load_settings, shown_values
 
 
@@ -16,9 +14,6 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     migrate.set_defaults(run=_migrate)
     doctor = commands.add_parser("doctor", help="what is missing for a working set-up")
     doctor.set_defaults(run=_doctor)
-    sql = commands.add_parser("sql", help="ask the catalog in SQL (read only)")
-    sql.add_argument("query", nargs="?", help="without it, standard input is read")
-    sql.set_defaults(run=_sql)
 
 
 def _settings(options: argparse.Namespace) -> int:
@@ -61,19 +56,3 @@ def _doctor(options: argparse.Namespace) -> int:
     broken = sum(not finding.ok for finding in findings)
     print(f"\n{broken} of {len(findings)} need attention" if broken else "\neverything is in place")
     return 1 if broken else 0
-
-
-def _sql(options: argparse.Namespace) -> int:
-    from voyager_core.catalog.adhoc import read_only_query
-    from voyager_core.cli.session import catalog_session
-
-    query = options.query or sys.stdin.read()
-    if not query.strip():
-        msg = "no query was given"
-        raise PermanentError(msg)
-    with catalog_session(load_settings(options.env_file)) as conn:
-        result = read_only_query(conn, query)
-    print(table(result.columns, result.rows))
-    if result.is_cut:
-        print(f"only the first {len(result.rows)} rows are shown", file=sys.stderr)
-    return 0
