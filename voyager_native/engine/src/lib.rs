@@ -4,6 +4,7 @@
 //! every byte sequence is accepted, and what is not understood is counted under a [`reason::Reason`].
 #![forbid(unsafe_code)]
 
+pub mod chunk;
 pub mod date;
 pub mod inflate;
 pub mod lines;

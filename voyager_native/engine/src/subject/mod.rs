@@ -1,5 +1,12 @@
 //! The grammar of binary subjects: which file, which part of it, which file of how many.
 
+mod counter;
+mod details;
+mod names;
+mod request;
+mod segment;
+mod words;
+
 /// A stretch of the subject, as offsets into the bytes that were parsed. Empty means that there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span32 {
@@ -69,7 +76,10 @@ pub struct Segment {
     pub total: u32,
     /// Whether a segment counter was found.
     pub counted: bool,
-    /// The counter and its doubled copies, ascending, unused ones empty. What is left without them is the same for all parts of a file.
+    /// Whether this is the only counter and may be the file's as well.
+    pub either: bool,
+    /// The counter and its doubled copies, ascending, unused ones empty. What is left without them
+    /// is the same for all parts of a file.
     pub cuts: [Span32; 3],
 }
 
@@ -105,21 +115,15 @@ pub struct Subject {
 /// Finds the segment counter alone: all that has to be done for every article.
 #[must_use]
 pub fn segment(subject: &[u8]) -> Segment {
-    let _ = subject;
-    Segment::default()
+    segment::find(subject)
 }
 
 /// Parses the rest of a subject whose segment counter is known: needed once per file.
+///
+/// Apart from `part` and the flags that compare numbers, the outcome is the same for every part of a file.
 #[must_use]
 pub fn details(subject: &[u8], segment: &Segment) -> Subject {
-    let _ = subject;
-    Subject {
-        part: segment.part,
-        total: segment.total,
-        counted: segment.counted,
-        cuts: segment.cuts,
-        ..Subject::default()
-    }
+    details::parse(subject, segment)
 }
 
 /// Parses a subject (decoded, see [`crate::text::decode_header`]).

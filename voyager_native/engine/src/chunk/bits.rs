@@ -1,0 +1,222 @@
+//! Bits and variable-length integers in byte strings.
+
+use super::CodecError;
+
+/// Appends bits, the lowest first.
+#[derive(Debug, Default)]
+pub(super) struct BitWriter {
+    out: Vec<u8>,
+    pending: u64,
+    filled: u32,
+}
+
+impl BitWriter {
+    /// Empties the writer and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        self.out.clear();
+        self.pending = 0;
+        self.filled = 0;
+    }
+
+    /// Makes room for `bits` more bits.
+    pub(super) fn reserve(&mut self, bits: u64) {
+        self.out
+            .reserve(usize::try_from(bits / 8).unwrap_or(0) + 16);
+    }
+
+    /// Appends the lowest `width` bits of `value`, which has no higher bit set. `width` is at most 32.
+    #[inline]
+    pub(super) fn put(&mut self, value: u64, width: u32) {
+        debug_assert!(width <= 32 && value >> width == 0);
+        self.pending |= value << self.filled;
+        self.filled += width;
+        if self.filled >= 32 {
+            self.out
+                .extend_from_slice(&(self.pending as u32).to_le_bytes());
+            self.pending >>= 32;
+            self.filled -= 32;
+        }
+    }
+
+    /// The bytes written so far; the last one is filled up with zero bits.
+    pub(super) fn finish(&mut self) -> &[u8] {
+        let tail = self.filled.div_ceil(8) as usize;
+        let bytes = self.pending.to_le_bytes();
+        self.out.extend_from_slice(&bytes[..tail]);
+        self.pending = 0;
+        self.filled = 0;
+        &self.out
+    }
+}
+
+/// Takes bits out of a byte string, the lowest first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BitReader<'a> {
+    bytes: &'a [u8],
+    at: u64,
+}
+
+impl<'a> BitReader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Number of bits that are left.
+    pub(super) fn left(&self) -> u64 {
+        self.bytes.len() as u64 * 8 - self.at
+    }
+
+    /// Takes `width` bits, at most 32.
+    ///
+    /// # Errors
+    /// [`CodecError::Truncated`] when fewer are left.
+    #[inline]
+    pub(super) fn take(&mut self, width: u32) -> Result<u64, CodecError> {
+        debug_assert!(width <= 32);
+        if u64::from(width) > self.left() {
+            return Err(CodecError::Truncated);
+        }
+        let byte = (self.at / 8) as usize;
+        let word = if let Some(word) = self.bytes.get(byte..byte + 8) {
+            u64::from_le_bytes(word.try_into().unwrap_or_default())
+        } else {
+            let mut word = [0; 8];
+            let rest = &self.bytes[byte..];
+            word[..rest.len()].copy_from_slice(rest);
+            u64::from_le_bytes(word)
+        };
+        let value = (word >> (self.at % 8)) & ((1 << width) - 1);
+        self.at += u64::from(width);
+        Ok(value)
+    }
+}
+
+/// Appends `value` in groups of seven bits, the lowest first.
+pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Maps small numbers of either sign to small numbers.
+pub(super) const fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)).cast_unsigned()
+}
+
+/// Undoes [`zigzag`].
+pub(super) const fn unzigzag(value: u64) -> i64 {
+    (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
+}
+
+/// Takes fields off the front of a byte string.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// What has not been taken.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// # Errors
+    /// [`CodecError::Truncated`] when fewer bytes are left.
+    pub(super) fn bytes(&mut self, count: usize) -> Result<&'a [u8], CodecError> {
+        let (head, tail) = self
+            .bytes
+            .split_at_checked(count)
+            .ok_or(CodecError::Truncated)?;
+        self.bytes = tail;
+        Ok(head)
+    }
+
+    /// # Errors
+    /// [`CodecError::Truncated`] at the end.
+    pub(super) fn byte(&mut self) -> Result<u8, CodecError> {
+        Ok(self.bytes(1)?[0])
+    }
+
+    /// # Errors
+    /// [`CodecError::Truncated`] at the end, [`CodecError::Malformed`] above 64 bits.
+    pub(super) fn varint(&mut self) -> Result<u64, CodecError> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            if shift == 63 && byte > 1 {
+                break;
+            }
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(CodecError::Malformed("an integer of more than 64 bits"))
+    }
+
+    /// A [`Self::varint`] that is at most `most`.
+    ///
+    /// # Errors
+    /// As [`Self::varint`], and [`CodecError::Malformed`] above `most`.
+    pub(super) fn count(&mut self, most: usize) -> Result<usize, CodecError> {
+        let value = self.varint()?;
+        usize::try_from(value)
+            .ok()
+            .filter(|count| *count <= most)
+            .ok_or(CodecError::Malformed("a count beyond its bound"))
+    }
+
+    /// # Errors
+    /// As [`Self::varint`], and [`CodecError::Malformed`] above 32 bits.
+    pub(super) fn varint32(&mut self) -> Result<u32, CodecError> {
+        u32::try_from(self.varint()?)
+            .map_err(|_| CodecError::Malformed("an integer of more than 32 bits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bits_come_back(values in prop::collection::vec((any::<u32>(), 0u32..=32), 0..200)) {
+            let mut writer = BitWriter::default();
+            let cut = |value: u32, width: u32| u64::from(value) & ((1u64 << width) - 1);
+            for &(value, width) in &values {
+                writer.put(cut(value, width), width);
+            }
+            let bytes = writer.finish().to_vec();
+            let mut reader = BitReader::new(&bytes);
+            for &(value, width) in &values {
+                prop_assert_eq!(reader.take(width), Ok(cut(value, width)));
+            }
+            prop_assert!(reader.left() < 8);
+            prop_assert_eq!(reader.take(8), Err(CodecError::Truncated));
+        }
+
+        #[test]
+        fn varints_come_back(value in any::<u64>(), signed in any::<i64>()) {
+            let mut out = Vec::new();
+            put_varint(&mut out, value);
+            put_varint(&mut out, zigzag(signed));
+            let mut reader = Reader::new(&out);
+            prop_assert_eq!(reader.varint(), Ok(value));
+            prop_assert_eq!(reader.varint().map(unzigzag), Ok(signed));
+            prop_assert!(reader.rest().is_empty());
+        }
+    }
+
+    #[test]
+    fn an_endless_varint_is_an_error() {
+        assert!(Reader::new(&[0xff; 20]).varint().is_err());
+        assert_eq!(Reader::new(&[0x80]).varint(), Err(CodecError::Truncated));
+    }
+}

@@ -1,0 +1,352 @@
+//! Codes the segments of one family: digits in lanes, then characters of varying length.
+
+use super::CodecError;
+use super::alphabet::{BYTES, NO_RANK};
+use super::bits::{BitReader, BitWriter};
+use super::column::{Column, Listed};
+use super::lanes::{Lanes, width_of};
+use super::pieces::{Family, Fixed, LONGEST_ID, Piece};
+use super::record::Segment;
+
+/// A column of numbers while its rows are coded in order.
+#[derive(Debug)]
+struct Progress<'a> {
+    column: &'a Column,
+    listed: Listed<'a>,
+    before: i64,
+}
+
+impl Progress<'_> {
+    /// Writes the digits of a number and returns how many they are.
+    fn split(&mut self, value: i64, digits: &mut [u32]) -> usize {
+        if self.column.start.is_none() {
+            return self.column.split(value, digits);
+        }
+        let before = std::mem::replace(&mut self.before, value);
+        self.column.split(value.wrapping_sub(before), digits)
+    }
+
+    /// The number of row `row` from its digits, and how many they are.
+    fn join(&mut self, row: u32, digits: &[u32]) -> (i64, usize) {
+        let (value, used) = self.column.join(digits);
+        let mut value = self.listed.at(row).unwrap_or(value);
+        if self.column.start.is_some() {
+            value = value.wrapping_add(self.before);
+            self.before = value;
+        }
+        (value, used)
+    }
+}
+
+/// Codes segments of one family, in order.
+#[derive(Debug)]
+pub(super) struct Coder<'a> {
+    family: &'a Family,
+    sizes: &'a Column,
+    lanes: Lanes,
+    digits: Vec<u32>,
+    columns: Vec<Progress<'a>>,
+    /// Stretches of varying length of the current id: alphabet, start, end.
+    stretches: Vec<(u8, usize, usize)>,
+    row: u32,
+}
+
+impl<'a> Coder<'a> {
+    pub(super) fn new(family: &'a Family, sizes: &'a Column) -> Self {
+        let mut radices: Vec<u32> = sizes.radices().collect();
+        family.radices(&mut radices);
+        if radices.is_empty() {
+            // No segment without a bit: so the length of a body bounds the number of its segments.
+            radices.push(2);
+        }
+        Self {
+            family,
+            sizes,
+            digits: vec![0; radices.len()],
+            lanes: Lanes::of(radices),
+            columns: family
+                .columns()
+                .map(|column| Progress {
+                    column,
+                    listed: column.listed(),
+                    before: column.start.unwrap_or(0),
+                })
+                .collect(),
+            stretches: Vec::new(),
+            row: 0,
+        }
+    }
+
+    /// Bits of the digits of one segment.
+    pub(super) fn width(&self) -> u32 {
+        self.lanes.width()
+    }
+
+    /// Appends a segment.
+    ///
+    /// # Errors
+    /// [`CodecError::Unfaithful`] when the id is not of this family.
+    pub(super) fn put(
+        &mut self,
+        segment: &Segment<'_>,
+        writer: &mut BitWriter,
+    ) -> Result<(), CodecError> {
+        let family = self.family;
+        let id = segment.id;
+        let mut at = 0;
+        let mut used = self.sizes.split(i64::from(segment.size), &mut self.digits);
+        let mut columns = self.columns.iter_mut();
+        let mut lengths = family.lengths.iter();
+        let row = self.row as usize;
+        let mut varying = |at: usize| -> Result<&[u8], CodecError> {
+            let len = lengths.next().and_then(|lengths| lengths.get(row));
+            let len = *len.ok_or(CodecError::Unfaithful)? as usize;
+            id.get(at..at + len).ok_or(CodecError::Unfaithful)
+        };
+        self.stretches.clear();
+        for piece in &family.pieces {
+            match piece {
+                Piece::Fixed(fixed) => {
+                    let bytes = id
+                        .get(at..at + fixed.template.len())
+                        .ok_or(CodecError::Unfaithful)?;
+                    put_spots(family, fixed, bytes, &mut self.digits[used..])?;
+                    used += fixed.spots.len();
+                    for (number, column) in fixed.numbers.iter().zip(&mut columns) {
+                        let value = value_of(&bytes[number.at..number.at + number.len]);
+                        used += column.split(value, &mut self.digits[used..]);
+                    }
+                    at += bytes.len();
+                }
+                Piece::Part { base } => {
+                    let mut buffer = [0; 10];
+                    let number = write_decimal(segment.part.wrapping_sub(*base), &mut buffer);
+                    if !id[at..].starts_with(number) {
+                        return Err(CodecError::Unfaithful);
+                    }
+                    at += number.len();
+                }
+                Piece::Counted(_) => {
+                    let number = varying(at)?;
+                    if let Some(column) = columns.next() {
+                        used += column.split(value_of(number), &mut self.digits[used..]);
+                    }
+                    at += number.len();
+                }
+                Piece::Variable {
+                    alphabet,
+                    shortest,
+                    longest,
+                } => {
+                    let len = varying(at)?.len();
+                    if longest > shortest {
+                        self.digits[used] = (len - shortest) as u32;
+                        used += 1;
+                    }
+                    self.stretches.push((*alphabet, at, at + len));
+                    at += len;
+                }
+            }
+        }
+        if at != id.len() {
+            return Err(CodecError::Unfaithful);
+        }
+        self.row += 1;
+        self.lanes.put(&self.digits, writer);
+        for (alphabet, start, end) in &self.stretches {
+            put_characters(family, *alphabet, &id[*start..*end], writer)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a segment: appends its id to `ids` and returns its size.
+    ///
+    /// # Errors
+    /// [`CodecError`] when the bits are no segment of this family.
+    pub(super) fn take(
+        &mut self,
+        part: u32,
+        reader: &mut BitReader<'_>,
+        ids: &mut Vec<u8>,
+    ) -> Result<i64, CodecError> {
+        self.lanes.take(&mut self.digits, reader)?;
+        let family = self.family;
+        let digits = &self.digits[..];
+        let (size, mut used) = self.sizes.join(digits);
+        let start = ids.len();
+        let mut columns = self.columns.iter_mut();
+        for piece in &family.pieces {
+            match piece {
+                Piece::Fixed(fixed) => {
+                    let at = ids.len();
+                    ids.extend_from_slice(&fixed.template);
+                    let bytes = &mut ids[at..];
+                    for ((spot, alphabet), digit) in fixed.spots.iter().zip(&digits[used..]) {
+                        bytes[*spot as usize] = family.symbols(*alphabet)[*digit as usize];
+                    }
+                    used += fixed.spots.len();
+                    for (number, column) in fixed.numbers.iter().zip(&mut columns) {
+                        let (value, count) = column.join(self.row, &digits[used..]);
+                        used += count;
+                        write_padded(value, &mut bytes[number.at..number.at + number.len])?;
+                    }
+                }
+                Piece::Part { base } => {
+                    let value = part
+                        .checked_sub(*base)
+                        .ok_or(CodecError::Malformed("a part number below its base"))?;
+                    ids.extend_from_slice(write_decimal(value, &mut [0; 10]));
+                }
+                Piece::Counted(_) => {
+                    if let Some(column) = columns.next() {
+                        let (value, count) = column.join(self.row, &digits[used..]);
+                        used += count;
+                        let value = u64::try_from(value)
+                            .map_err(|_| CodecError::Malformed("a negative number"))?;
+                        ids.extend_from_slice(value.to_string().as_bytes());
+                    }
+                }
+                Piece::Variable {
+                    alphabet,
+                    shortest,
+                    longest,
+                } => {
+                    let mut len = *shortest;
+                    if longest > shortest {
+                        len += digits[used] as usize;
+                        used += 1;
+                    }
+                    // All digits come before all characters, and characters come in the order of the pieces.
+                    take_characters(family, *alphabet, len, reader, ids)?;
+                }
+            }
+            if ids.len() - start > LONGEST_ID {
+                return Err(CodecError::Malformed("a message-id that is too long"));
+            }
+        }
+        self.row += 1;
+        Ok(size)
+    }
+}
+
+/// Writes the ranks of the varying characters of a stretch of fixed length.
+#[inline]
+fn put_spots(
+    family: &Family,
+    fixed: &Fixed,
+    bytes: &[u8],
+    digits: &mut [u32],
+) -> Result<(), CodecError> {
+    let mut missing = false;
+    for ((at, alphabet), digit) in fixed.spots.iter().zip(digits) {
+        let rank = family.ranks(*alphabet)[bytes[*at as usize] as usize];
+        missing |= rank == NO_RANK && *alphabet != BYTES;
+        *digit = u32::from(rank);
+    }
+    if missing {
+        Err(CodecError::Unfaithful)
+    } else {
+        Ok(())
+    }
+}
+
+/// Characters of a stretch of varying length that are coded together: so many that little is lost.
+const fn group_len(radix: usize) -> usize {
+    match radix {
+        0..=10 => 9,
+        11..=16 => 8,
+        17..=26 => 4,
+        27..=64 => 5,
+        65..=94 => 3,
+        _ => 4,
+    }
+}
+
+fn put_characters(
+    family: &Family,
+    alphabet: u8,
+    field: &[u8],
+    writer: &mut BitWriter,
+) -> Result<(), CodecError> {
+    let ranks = family.ranks(alphabet);
+    let radix = family.symbols(alphabet).len();
+    for group in field.chunks(group_len(radix)) {
+        let mut value = 0;
+        let mut product = 1;
+        for byte in group {
+            let rank = ranks[*byte as usize];
+            if rank == NO_RANK && alphabet != BYTES {
+                return Err(CodecError::Unfaithful);
+            }
+            value = value * radix as u64 + u64::from(rank);
+            product *= radix as u64;
+        }
+        writer.put(value, width_of(product));
+    }
+    Ok(())
+}
+
+fn take_characters(
+    family: &Family,
+    alphabet: u8,
+    len: usize,
+    reader: &mut BitReader<'_>,
+    ids: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    let symbols = family.symbols(alphabet);
+    let radix = symbols.len() as u64;
+    let mut left = len;
+    while left > 0 {
+        let count = left.min(group_len(symbols.len()));
+        let product = radix.pow(count as u32);
+        let mut value = reader.take(width_of(product))?;
+        if value >= product {
+            return Err(CodecError::Malformed("a character beyond its alphabet"));
+        }
+        let at = ids.len();
+        ids.resize(at + count, 0);
+        for place in ids[at..].iter_mut().rev() {
+            *place = symbols[(value % radix) as usize];
+            value /= radix;
+        }
+        left -= count;
+    }
+    Ok(())
+}
+
+/// The value of at most 18 decimal digits.
+fn value_of(digits: &[u8]) -> i64 {
+    digits.iter().fold(0i64, |value, digit| {
+        value
+            .wrapping_mul(10)
+            .wrapping_add(i64::from(digit.wrapping_sub(b'0')))
+    })
+}
+
+/// Fills `out` with the decimal digits of `value`, with leading zeros.
+fn write_padded(value: i64, out: &mut [u8]) -> Result<(), CodecError> {
+    let mut rest = u64::try_from(value).map_err(|_| CodecError::Malformed("a negative number"))?;
+    for place in out.iter_mut().rev() {
+        *place = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if rest == 0 {
+        Ok(())
+    } else {
+        Err(CodecError::Malformed("a number with too many digits"))
+    }
+}
+
+/// The decimal digits of a number.
+pub(super) fn write_decimal(value: u32, digits: &mut [u8; 10]) -> &[u8] {
+    let mut at = digits.len();
+    let mut rest = value;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return &digits[at..];
+        }
+    }
+}

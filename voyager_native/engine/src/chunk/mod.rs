@@ -1,0 +1,47 @@
+//! Files as bytes: records of segments, and chunks of whole releases.
+//!
+//! A [`record`] holds the segments of one file. Message-ids of one posting tool are built alike, so a
+//! record describes the form once and stores only what varies, in the fewest bits: see [`plan`].
+//! Most of that is random, so nothing is compressed but what describes.
+
+mod alphabet;
+mod bits;
+mod coder;
+mod column;
+mod lanes;
+mod pieces;
+mod plan;
+mod record;
+
+use thiserror::Error;
+
+pub use record::{Encoder, Segment, Segments, decode};
+
+/// Version of what is written. Every version ever written can be read.
+pub const CODEC_VERSION: u8 = 1;
+
+/// Why bytes are no record or no chunk, or why segments cannot be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum CodecError {
+    /// The bytes end too early.
+    #[error("the bytes end too early")]
+    Truncated,
+    /// The checksum is not that of the bytes.
+    #[error("the checksum is not that of the bytes")]
+    Checksum,
+    /// Written by a version that this one does not know.
+    #[error("version {0} of the format is unknown")]
+    Version(u8),
+    /// The bytes describe nothing that could have been written.
+    #[error("the bytes hold {0}")]
+    Malformed(&'static str),
+    /// The parts of a file do not ascend.
+    #[error("the parts of a file do not ascend")]
+    Unsorted,
+    /// A message-id is empty or longer than 255 bytes.
+    #[error("a message-id is empty or longer than 255 bytes")]
+    IdLength,
+    /// What was written would not give back what was to be written.
+    #[error("the segments do not come back as they were")]
+    Unfaithful,
+}

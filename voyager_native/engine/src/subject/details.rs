@@ -1,0 +1,469 @@
+//! Everything of a subject but its segment counter: name, file counter, free text.
+
+use super::counter::{self, Counter, Mark};
+use super::names::{self, Name};
+use super::words::{
+    last_yenc, only_filler, only_separators, separator_at, skip_filler, trim, trim_filler,
+    trim_size_back,
+};
+use super::{Segment, Span32, Subject, flags, request};
+
+/// Separators and sizes that may stand between a file counter and the name it belongs to.
+const MAX_GAP: usize = 32;
+
+/// What was found, as positions.
+#[derive(Default)]
+struct Found {
+    name: Option<Name>,
+    file: Option<Counter>,
+    /// Number of the file when it stands without a total.
+    index: Option<u32>,
+    folder: Span32,
+    flags: u32,
+}
+
+/// Parses what [`super::segment`] left; see [`super::details`].
+pub(super) fn parse(s: &[u8], segment: &Segment) -> Subject {
+    let yenc = last_yenc(s);
+    let mut subject = Subject {
+        part: segment.part,
+        total: segment.total,
+        counted: segment.counted,
+        cuts: segment.cuts,
+        flags: segment_flags(segment),
+        ..Subject::default()
+    };
+    if yenc.is_some() {
+        subject.flags |= flags::YENC;
+    }
+    if is_index_spam(s) {
+        subject.flags |= flags::INDEX_SPAM;
+        return subject;
+    }
+    let mut found = match names::quoted(s, segment) {
+        Some(name) => quoted(s, segment, name),
+        None => unquoted(s, segment, yenc),
+    };
+    if segment.either {
+        let at = segment.cuts[0].start as usize;
+        found.file = counter::bracketed(s, at).or_else(|| counter::bare_at(s, at));
+    }
+    fill(s, segment, yenc, &found, &mut subject);
+    subject
+}
+
+fn segment_flags(segment: &Segment) -> u32 {
+    let mut bits = 0;
+    if segment.counted {
+        if segment.total == 0 {
+            bits |= flags::UNKNOWN_TOTAL;
+        } else if segment.part == 0 {
+            bits |= flags::PART_ZERO;
+        } else if segment.part > segment.total {
+            bits |= flags::PART_OVER_TOTAL;
+        }
+        if !segment.cuts[1].is_empty() {
+            bits |= flags::DOUBLED;
+        }
+    }
+    bits
+}
+
+/// Lists of other people's posts are themselves posted under this name with a serial number.
+fn is_index_spam(s: &[u8]) -> bool {
+    const TITLE: &[u8] = b"usenet index post";
+    let start = separators_from(s, 0);
+    s.get(start..start + TITLE.len())
+        .is_some_and(|text| text.eq_ignore_ascii_case(TITLE))
+}
+
+fn separators_from(s: &[u8], mut i: usize) -> usize {
+    loop {
+        match separator_at(s, i) {
+            0 => return i,
+            step => i += step,
+        }
+    }
+}
+
+fn quoted(s: &[u8], segment: &Segment, name: Name) -> Found {
+    let after = after_name(s, segment, name.outer_end);
+    if let Some(file) = after
+        && names::extension_rank(&s[name.start..name.end]) == 0
+    {
+        // `"A title" - File 1 of 4 - name.nfo`
+        let limit = super::segment::name_limit(s, file.end, segment);
+        let clear = names::clear(s, file.end, limit);
+        if let Some(name) =
+            clear.filter(|name| names::extension_rank(&s[name.start..name.end]) == 2)
+        {
+            return Found {
+                name: Some(name),
+                file: Some(file),
+                ..Found::default()
+            };
+        }
+    }
+    let file = before_name(s, segment, name.outer_start)
+        .or(after)
+        .or_else(|| leading(s, name.outer_start))
+        .or_else(|| bare_before(s, name.outer_start))
+        .or_else(|| before_limit(s, segment, name.outer_end))
+        .or_else(|| apart(s, segment, name.outer_start));
+    Found {
+        name: Some(name),
+        file,
+        flags: flags::QUOTED_NAME,
+        ..Found::default()
+    }
+}
+
+/// The counter right before a name.
+fn before_name(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
+    counter::last_before(s, name).filter(|found| {
+        name - found.end <= MAX_GAP
+            && only_filler(s, found.end, name)
+            && !found.is_years()
+            && !is_cut(segment, found)
+    })
+}
+
+/// The counter right after a name, or after the sizes that follow it.
+fn after_name(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
+    let limit = (name + MAX_GAP).min(s.len());
+    let mut i = name;
+    while i < limit {
+        if counter::opens(s[i])
+            && let Some(found) = counter::bracketed(s, i)
+        {
+            return Some(found).filter(|found| !found.is_years() && !is_cut(segment, found));
+        }
+        let step = separator_at(s, i);
+        if step > 0 {
+            i += step;
+            continue;
+        }
+        if let Some(found) = counter::bare_at(s, i) {
+            let apart = found.mark == Mark::Word || s[name..i].ends_with(b"< ");
+            return Some(found)
+                .filter(|found| apart && !is_cut(segment, found) && found.index <= found.total);
+        }
+        let after = skip_filler(s, i);
+        if after == i {
+            return None;
+        }
+        i = after;
+    }
+    None
+}
+
+/// The counter that begins the subject.
+fn leading(s: &[u8], limit: usize) -> Option<Counter> {
+    let mut i = 0;
+    while i < limit {
+        if counter::opens(s[i])
+            && let Some(found) = counter::bracketed(s, i)
+        {
+            return Some(found).filter(|found| found.end <= limit && !found.is_years());
+        }
+        match separator_at(s, i) {
+            0 => return None,
+            step => i += step,
+        }
+    }
+    None
+}
+
+/// A counter before the name with a description between them: `Title (44/54) - Words - "…`.
+///
+/// It must look made by a tool, so that `Docu [1/2] Collectors Edition` has none.
+fn apart(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
+    counter::last_before(s, name).filter(|found| {
+        let rest = s[found.end..name].trim_ascii_start();
+        let made = rest.first() == Some(&b'-') || s[found.start + 1] == b'0';
+        made && found.mark == Mark::Stroke
+            && found.index <= found.total.saturating_add(1)
+            && !found.is_years()
+            && !is_cut(segment, found)
+    })
+}
+
+/// `File 5 of 12 - "…`, and counters whose opening bracket is lost: `Breed00/27] - "…`.
+fn bare_before(s: &[u8], name: usize) -> Option<Counter> {
+    let gap = s[..name]
+        .iter()
+        .rev()
+        .take(MAX_GAP)
+        .take_while(|byte| !byte.is_ascii_alphanumeric())
+        .count();
+    let end = name - gap;
+    let found = counter::bare_ending_at(s, end).filter(|_| only_separators(s, end, name))?;
+    let closed = s[end..name]
+        .iter()
+        .copied()
+        .find(|byte| !counter::is_blank(*byte))
+        .is_some_and(counter::closes);
+    ((found.mark == Mark::Word || closed)
+        && found.index <= found.total.saturating_add(1)
+        && !found.is_years())
+    .then_some(found)
+}
+
+/// The counter right before `yEnc` or the segment counter, with other text between it and the name.
+fn before_limit(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
+    let limit = super::segment::name_limit(s, name, segment);
+    counter::last_before(s, limit).filter(|found| {
+        found.start >= name
+            && only_filler(s, found.end, limit)
+            && !found.is_years()
+            && !is_cut(segment, found)
+    })
+}
+
+fn is_cut(segment: &Segment, found: &Counter) -> bool {
+    segment
+        .cuts
+        .iter()
+        .any(|cut| !cut.is_empty() && cut.start as usize == found.start)
+}
+
+fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found {
+    let cut = if segment.counted {
+        segment.cuts[0].start as usize
+    } else {
+        s.len()
+    };
+    let limit = yenc.map_or(cut, |(at, _)| at.min(cut));
+    if names::has_empty_quotes(s)
+        && let Some(found) = bracketed(s, segment, cut, 1)
+    {
+        return found;
+    }
+    let first = after_first_yenc(s, limit);
+    if let Some(found) = in_the_clear(s, segment, first, limit) {
+        return found;
+    }
+    if let Some((_, after)) = yenc.filter(|(_, after)| *after < cut)
+        && let Some(name) = names::clear(s, after, cut)
+    {
+        let file = before_limit(s, segment, 0).or_else(|| last_counter(s, segment, limit));
+        return Found {
+            name: Some(name),
+            file,
+            ..Found::default()
+        };
+    }
+    if let Some(found) = bracketed(s, segment, cut, if is_private(s) { 1 } else { 2 }) {
+        return found;
+    }
+    let Some(file) = last_counter(s, segment, limit) else {
+        return Found::default();
+    };
+    let (start, end) = trim(s, file.end, limit);
+    let name = (start < end).then_some(Name {
+        start,
+        end,
+        outer_start: start,
+        outer_end: end,
+    });
+    Found {
+        name,
+        file: Some(file),
+        ..Found::default()
+    }
+}
+
+/// Where text begins that is no leading `yEnc`.
+fn after_first_yenc(s: &[u8], limit: usize) -> usize {
+    let start = separators_from(s, 0);
+    let word = s
+        .get(start..start + 5)
+        .filter(|word| word[..4].eq_ignore_ascii_case(b"yenc"));
+    word.filter(|word| separator_at(word, 4) > 0)
+        .map_or(0, |_| (start + 4).min(limit))
+}
+
+/// Tools that put the name into a bracket say so in the first one.
+fn is_private(s: &[u8]) -> bool {
+    const TAG: &[u8] = b"[private]";
+    s.len() > TAG.len()
+        && s.windows(TAG.len())
+            .take(64)
+            .any(|text| text.eq_ignore_ascii_case(TAG))
+}
+
+/// A name with an extension after a counter, before one, or alone.
+fn in_the_clear(s: &[u8], segment: &Segment, first: usize, limit: usize) -> Option<Found> {
+    const MAX_TRIES: usize = 8;
+    let found = |name: Name, file| {
+        Some(Found {
+            name: Some(name),
+            file,
+            ..Found::default()
+        })
+    };
+    let mut at = limit;
+    for _ in 0..MAX_TRIES {
+        let Some(file) = counter::last_before(s, at).filter(|file| file.start >= first) else {
+            break;
+        };
+        let joined = s
+            .get(file.end)
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
+        if !joined && !file.is_years() && !is_cut(segment, &file) {
+            if let Some(name) = names::clear(s, file.end, limit) {
+                return found(name, Some(file));
+            }
+        }
+        at = file.start;
+    }
+    let file = last_counter(s, segment, limit).filter(|file| file.start >= first);
+    if let Some(file) = file {
+        return names::clear(s, first, file.start).and_then(|name| found(name, Some(file)));
+    }
+    if let Some((file, name)) = worded(s, first, limit) {
+        return found(name, Some(file));
+    }
+    names::clear(s, first, limit).and_then(|name| found(name, None))
+}
+
+/// The last `5 of 12` with a name after it.
+fn worded(s: &[u8], first: usize, limit: usize) -> Option<(Counter, Name)> {
+    let mut end = limit;
+    while let Some(last) = (first..end).rev().find(|i| s[*i].is_ascii_digit()) {
+        if let Some(file) =
+            counter::bare_ending_at(s, last + 1).filter(|file| file.mark == Mark::Word)
+            && file.start >= first
+            && separator_at(s, file.end) > 0
+            && let Some(name) = names::clear(s, file.end, limit)
+        {
+            return Some((file, name));
+        }
+        end = last;
+    }
+    None
+}
+
+fn last_counter(s: &[u8], segment: &Segment, limit: usize) -> Option<Counter> {
+    counter::last_before(s, limit).filter(|file| !file.is_years() && !is_cut(segment, file))
+}
+
+/// `[PRiVATE]-[WtFnZb]-[name.ext]-[1/10] - ""`.
+fn bracketed(s: &[u8], segment: &Segment, limit: usize, least: u8) -> Option<Found> {
+    let bracket = names::in_brackets(s, limit, least)?;
+    let name = bracket.name;
+    let file = after_name(s, segment, name.outer_end)
+        .or_else(|| before_name(s, segment, name.outer_start));
+    Some(Found {
+        name: Some(name),
+        file,
+        index: bracket.index,
+        folder: bracket.folder,
+        flags: flags::BRACKET_NAME,
+    })
+}
+
+fn fill(
+    s: &[u8],
+    segment: &Segment,
+    yenc: Option<(usize, usize)>,
+    found: &Found,
+    subject: &mut Subject,
+) {
+    subject.flags |= found.flags;
+    if let Some(name) = found.name {
+        subject.name = Span32::new(name.start, name.end);
+        if names::extension_rank(&s[name.start..name.end]) > 0 {
+            subject.flags |= flags::EXTENSION;
+        }
+    }
+    subject.file_index = found.index;
+    if let Some(file) = found.file {
+        subject.file_index = Some(file.index);
+        subject.file_total = (file.total > 0).then_some(file.total);
+        subject.file_counter = Span32::new(file.start, file.end);
+        if file.total > 0 && file.index > file.total {
+            subject.flags |= flags::INDEX_OVER_TOTAL;
+        }
+        let equal = segment.counted && file.index == segment.part && file.total == segment.total;
+        if equal && segment.total != 1 {
+            subject.flags |= flags::AMBIGUOUS;
+        }
+    }
+    let region = head_region(s, segment, yenc, found);
+    if found.flags & flags::BRACKET_NAME == 0 {
+        let (start, end) = trim(s, region.0, region.1);
+        subject.head = Span32::new(start, trim_size_back(s, start, end));
+        subject.request = request::find(s, region.0, region.1);
+    } else {
+        subject.head = found.folder;
+    }
+    if let Some(name) = found
+        .name
+        .filter(|_| found.flags & flags::BRACKET_NAME == 0)
+    {
+        subject.tail = tail(s, segment, yenc, found.file, name);
+    }
+}
+
+/// The text before the file counter or the name; the text between them when the counter comes first.
+fn head_region(
+    s: &[u8],
+    segment: &Segment,
+    yenc: Option<(usize, usize)>,
+    found: &Found,
+) -> (usize, usize) {
+    let cut = if segment.counted {
+        segment.cuts[0].start as usize
+    } else {
+        s.len()
+    };
+    let limit = yenc.map_or(cut, |(at, _)| at.min(cut));
+    let first = after_first_yenc(s, limit);
+    let name = found.name.map_or(limit, |name| name.outer_start);
+    match found.file {
+        Some(file) if file.start < name => {
+            if only_separators(s, first, file.start) {
+                (file.end, name.max(file.end))
+            } else {
+                (first, file.start)
+            }
+        }
+        _ => (first.min(name), name),
+    }
+}
+
+/// The first free text after the name: before `yEnc`, between it and the segment counter, after that.
+fn tail(
+    s: &[u8],
+    segment: &Segment,
+    yenc: Option<(usize, usize)>,
+    file: Option<Counter>,
+    name: Name,
+) -> Span32 {
+    let mut stops = [(s.len(), s.len()); 6];
+    let cuts = segment
+        .cuts
+        .iter()
+        .map(|cut| (cut.start as usize, cut.end as usize));
+    let file = file.map(|file| (file.start, file.end));
+    let known = cuts
+        .chain(yenc)
+        .chain(file)
+        .filter(|(start, end)| start < end && *start >= name.outer_end);
+    for (stop, known) in stops.iter_mut().zip(known) {
+        *stop = known;
+    }
+    stops.sort_unstable();
+    let mut from = name.outer_end;
+    for (start, end) in stops {
+        if from < start {
+            let (start, end) = trim_filler(s, from, start);
+            if start < end {
+                return Span32::new(start, end);
+            }
+        }
+        from = from.max(end);
+    }
+    Span32::default()
+}
