@@ -1,0 +1,229 @@
+"""Child processes: started one after the other, watched, and stopped with everything below them.
+
+On Linux the kernel ends each child when its parent ends, however that happens. Elsewhere
+only an orderly stop reaches them.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from voyager_core.catalog.postgres_programs import RunAs
+from voyager_core.errors import PermanentError, VoyagerError
+
+_POLL_SECONDS = 0.1
+_KILL_WAIT_SECONDS = 5.0
+_TAIL_LINES = 25
+_LOG_KEPT_BYTES = 16_000_000
+
+
+class ServiceError(PermanentError):
+    """A service did not start or has died; the message ends with the end of its log."""
+
+
+class StopRequestedError(VoyagerError):
+    """Somebody asked to stop (Ctrl-C or SIGTERM) while something was still starting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A program to run beside the others.
+
+    Attributes:
+        name: of the log file and in messages.
+        command: an absolute path and arguments.
+        is_ready: asked until it says yes; must return within a second or so.
+        address: shown when it is ready.
+        stage: stopping goes from the highest stage to the lowest, a whole stage at a time.
+        timeout_seconds: how long it may take to become ready.
+        grace_seconds: how long it may take to stop before it is killed.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    is_ready: Callable[[], bool]
+    address: str = ""
+    stage: int = 0
+    timeout_seconds: float = 180
+    grace_seconds: float = 10
+
+
+@dataclass(slots=True)
+class _Child:
+    service: Service
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+
+class Children:
+    """The services that this process has started.
+
+    Args:
+        environment: of every child, complete.
+        log_dir: one `<name>.log` a service.
+        report: takes one line for a person.
+        stopping: set by somebody else to give up waiting.
+    """
+
+    def __init__(
+        self,
+        *,
+        environment: Mapping[str, str],
+        log_dir: Path,
+        report: Callable[[str], None],
+        stopping: threading.Event,
+    ) -> None:
+        self._environment = environment
+        self._log_dir = log_dir
+        self._report = report
+        self._stopping = stopping
+        self._running: list[_Child] = []
+
+    def start(self, service: Service) -> None:
+        """Starts a service and waits until it is ready. Call it from the main thread.
+
+        The kernel's request to end a child with its parent follows the thread that forked.
+
+        Raises:
+            ServiceError: it ended, or is not ready in time.
+            StopRequestedError: `stopping` was set meanwhile.
+        """
+        self._report(f"{service.name}: starting")
+        began = time.monotonic()
+        child = self._spawn(service)
+        while not service.is_ready():
+            self.check()
+            if self._stopping.is_set():
+                msg = f"stopped while {service.name} was starting"
+                raise StopRequestedError(msg)
+            if time.monotonic() - began > service.timeout_seconds:
+                msg = (
+                    f"{service.name} is not ready after {service.timeout_seconds:g} seconds"
+                    f"{_log_end(child.log)}"
+                )
+                raise ServiceError(msg)
+            self._stopping.wait(_POLL_SECONDS)
+        # Something else on the same port may answer for a child that has just died.
+        self.check()
+        place = f" on {service.address}" if service.address else ""
+        self._report(f"{service.name}: ready{place} after {time.monotonic() - began:.1f} s")
+
+    def check(self) -> None:
+        """Looks whether every service still runs.
+
+        Raises:
+            ServiceError: one has ended.
+        """
+        for child in self._running:
+            code = child.process.poll()
+            if code is not None:
+                how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+                msg = f"{child.service.name} {how}{_log_end(child.log)}"
+                raise ServiceError(msg)
+
+    def stop(self) -> None:
+        """Stops everything, the highest stage first; a second call does nothing."""
+        running, self._running = self._running, []
+        for stage in sorted({child.service.stage for child in running}, reverse=True):
+            self._stop_stage([child for child in running if child.service.stage == stage])
+
+    def _spawn(self, service: Service) -> _Child:
+        log = self._log_dir / f"{service.name}.log"
+        self._log_dir.mkdir(parents=True, exist_ok=True)
+        if log.exists() and log.stat().st_size > _LOG_KEPT_BYTES:
+            log.replace(log.with_suffix(".log.1"))
+        program, *arguments = service.command
+        command = [program, *arguments]
+        if sys.platform == "linux":
+            command = RunAs("self").command(Path(program), *arguments, death_signal=signal.SIGTERM)
+        try:
+            with log.open("ab") as output:
+                process = subprocess.Popen(  # noqa: S603 - commands come from this package
+                    command,
+                    env=dict(self._environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    # A group of its own: Ctrl-C in the terminal reaches the parent alone.
+                    start_new_session=True,
+                )
+        except OSError as error:
+            msg = f"{service.name} cannot be run: {error}"
+            raise ServiceError(msg) from error
+        child = _Child(service, process, log)
+        self._running.append(child)
+        return child
+
+    def _stop_stage(self, children: list[_Child]) -> None:
+        """Ends the services and what they started: first asks, then kills."""
+        for child in children:
+            for pid in _session_members(child.process.pid):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + max(child.service.grace_seconds for child in children)
+        while time.monotonic() < deadline and any(_is_alive(child) for child in children):
+            time.sleep(_POLL_SECONDS)
+        for child in children:
+            if _is_alive(child):
+                self._report(f"{child.service.name}: does not stop by itself, killing it")
+            for pid in _session_members(child.process.pid):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            with suppress(subprocess.TimeoutExpired):
+                child.process.wait(_KILL_WAIT_SECONDS)
+
+
+def _is_alive(child: _Child) -> bool:
+    ended = child.process.poll() is not None
+    return not ended or bool(_session_members(child.process.pid))
+
+
+def _session_members(session: int) -> set[int]:
+    """Returns the living processes of a session: a service and everything that it started."""
+    found = set()
+    try:
+        entries = os.listdir("/proc")  # noqa: PTH208 - thousands of entries, names are enough
+    except OSError:
+        return {session} if _exists(session) else set()
+    for entry in entries:
+        if not entry.isdigit():
+            continue
+        try:
+            text = Path(f"/proc/{entry}/stat").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            continue
+        # After the name in brackets: state, parent, group, session.
+        fields = text.rpartition(")")[2].split()
+        if len(fields) > 3 and fields[0] not in "ZX" and int(fields[3]) == session:
+            found.add(int(entry))
+    return found
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _log_end(log: Path) -> str:
+    """Returns the end of a log for a message: `; its log … ends with:` and the lines."""
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
+    if not lines:
+        return f"; its log {log} is empty"
+    listed = "\n".join(f"  | {line}" for line in lines)
+    return f"; its log {log} ends with:\n{listed}"

@@ -1,0 +1,152 @@
+"""A small Newznab client: lists what the API offers and reads NZBs, as any reader would."""
+
+import json
+import urllib.error
+import urllib.request
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from voyager_core.demo.compare import FoundFile, FoundRelease
+from voyager_core.demo.truth import Segment
+from voyager_core.errors import TransientError
+
+_NEWZNAB = "{http://www.newznab.com/DTD/2010/feeds/attributes/}"
+_NZB = "{http://www.newzbin.com/DTD/2003/nzb}"
+_PAGE = 100
+_TIMEOUT_SECONDS = 30
+
+
+class ClientError(TransientError):
+    """The server does not answer, or answers something else than was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newznab:
+    """An indexer's API at `base` (`http://host:port`), with a key."""
+
+    base: str
+    key: str
+
+    def url(self, **parameters: str | int) -> str:
+        """Returns the address of an API call with the key."""
+        return f"{self.base}/api?{urlencode({**parameters, 'apikey': self.key})}"
+
+    def releases(self) -> Iterator[FoundRelease]:
+        """Yields every release that the API lists, with its NZB's files.
+
+        Raises:
+            ClientError: the API does not answer with what it should.
+        """
+        offset = 0
+        while items := self._page(offset):
+            for item in items:
+                yield self._release(item)
+            offset += len(items)
+
+    def _page(self, offset: int) -> list[ET.Element]:
+        root = _xml(self.url(t="search", extended=1, limit=_PAGE, offset=offset))
+        if root.tag == "error":
+            msg = f"the API refuses a search: {root.get('description')}"
+            raise ClientError(msg)
+        return root.findall("./channel/item")
+
+    def _release(self, item: ET.Element) -> FoundRelease:
+        attributes = {
+            str(attr.get("name")): str(attr.get("value"))
+            for attr in item.findall(f"{_NEWZNAB}attr")
+        }
+        public_id = attributes.get("guid", "")
+        completion = attributes.get("completion")
+        return FoundRelease(
+            public_id=public_id,
+            title=item.findtext("title") or "",
+            category=item.findtext("category") or "",
+            group=attributes.get("group", ""),
+            size_bytes=int(attributes.get("size", "0")),
+            file_count=int(attributes.get("files", "0")),
+            completion=None if completion is None else int(completion),
+            files=tuple(read_nzb(fetch(self.url(t="get", id=public_id)))),
+        )
+
+
+def read_nzb(document: bytes) -> Iterator[FoundFile]:
+    """Yields the files of an NZB.
+
+    Raises:
+        ClientError: it is no NZB.
+    """
+    try:
+        root = ET.fromstring(document)  # noqa: S314 - from the API that this process started
+    except ET.ParseError as error:
+        msg = f"the API answers no XML: {error}"
+        raise ClientError(msg) from error
+    if root.tag != f"{_NZB}nzb":
+        msg = f"the API answers <{root.tag}> where an NZB is expected: {root.attrib}"
+        raise ClientError(msg)
+    for file in root.findall(f"{_NZB}file"):
+        yield FoundFile(
+            subject=file.get("subject", ""),
+            groups=tuple(group.text or "" for group in file.findall(f"./{_NZB}groups/{_NZB}group")),
+            segments=tuple(
+                Segment(
+                    part=int(segment.get("number", "0")),
+                    message_id=segment.text or "",
+                    size_bytes=int(segment.get("bytes", "0")),
+                )
+                for segment in file.findall(f"./{_NZB}segments/{_NZB}segment")
+            ),
+        )
+
+
+def fetch(url: str, *, data: bytes | None = None, timeout_seconds: float | None = None) -> bytes:
+    """Returns the body of a successful HTTP answer; `data` makes it a JSON POST.
+
+    Raises:
+        ClientError: no answer, or one that is no success.
+    """
+    request = urllib.request.Request(  # noqa: S310 - addresses of this installation
+        url, data=data, headers={"Content-Type": "application/json"} if data else {}
+    )
+    try:
+        with urllib.request.urlopen(  # noqa: S310
+            request, timeout=timeout_seconds or _TIMEOUT_SECONDS
+        ) as answer:
+            body: bytes = answer.read()
+    except urllib.error.HTTPError as error:
+        text = error.read(500).decode("utf-8", "replace")
+        msg = f"{url.partition('?')[0]} answers {error.code}: {text}"
+        raise ClientError(msg) from error
+    except OSError as error:
+        msg = f"{url.partition('?')[0]} does not answer: {error}"
+        raise ClientError(msg) from error
+    return body
+
+
+def graphql(base: str, query: str, *, timeout_seconds: float = 5) -> Any:
+    """Returns the data of a query to Dagster's webserver.
+
+    Raises:
+        ClientError: no answer, or errors in it.
+    """
+    body = json.dumps({"query": query}).encode()
+    try:
+        answer = json.loads(fetch(f"{base}/graphql", data=body, timeout_seconds=timeout_seconds))
+    except ValueError as error:
+        msg = f"{base}/graphql answers no JSON"
+        raise ClientError(msg) from error
+    if answer.get("errors"):
+        msg = f"{base}/graphql answers {answer['errors'][0].get('message')}"
+        raise ClientError(msg)
+    return answer["data"]
+
+
+def _xml(url: str) -> ET.Element:
+    body = fetch(url)
+    try:
+        return ET.fromstring(body)  # noqa: S314 - from the API that this process started
+    except ET.ParseError as error:
+        msg = f"the API answers no XML: {error}"
+        raise ClientError(msg) from error
