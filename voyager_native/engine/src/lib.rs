@@ -2,12 +2,13 @@
 //!
 //! Nothing here does I/O, reads a clock or knows Python. Bytes come in as a news server sent them;
 //! every byte sequence is accepted, and what is not understood is counted under a [`reason::Reason`].
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod chunk;
 pub mod date;
 pub mod inflate;
 pub mod lines;
+mod mask;
 pub mod message_id;
 pub mod reason;
 pub mod subject;

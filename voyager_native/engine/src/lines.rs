@@ -1,11 +1,17 @@
 //! Overview text to lines, lines to fields.
+//!
+//! Separators are found first, 64 bytes at a time, and fields are cut second. A line in the usual
+//! form (eight tabs, CR LF) costs no look at its bytes besides that; everything else goes through [`irregular`].
 
+use memchr::memchr;
+
+use crate::mask;
 use crate::reason::Reason;
 
 /// One overview line, its fields as slices of the text.
 ///
 /// Dot-stuffing is undone; NUL and CR are taken out of the fields (`raw` keeps them).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Line<'a> {
     /// The line as it came, without its line end.
     pub raw: &'a [u8],
@@ -29,45 +35,76 @@ pub struct Line<'a> {
     pub reason: Option<Reason>,
 }
 
+/// Text is scanned in windows of this many bytes, so that positions stay in the first-level cache.
+const WINDOW: usize = 16 * 1024;
+/// Tabs of a line with Xref and nothing after it.
+const TABS: usize = 8;
+
 /// Splits text into overview lines; keeps its work buffers from block to block.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Scanner {
+    /// Positions of control bytes in the window.
+    marks: Vec<u32>,
+    /// A line without its NUL and CR.
     scratch: Vec<u8>,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Scanner {
     /// A scanner with empty buffers.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            marks: vec![0; WINDOW + mask::WIDTH],
+            scratch: Vec::new(),
+        }
     }
 
     /// Calls `sink` once for every line of `text`, in order. Blank lines and a lone `.` are no lines.
     pub fn scan(&mut self, text: &[u8], sink: &mut impl FnMut(Line<'_>)) {
-        self.scratch.clear();
-        for raw in text.split(|&b| b == b'\n') {
-            let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
-            if raw.is_empty() || raw == b"." {
+        let mut start = 0;
+        while start < text.len() {
+            let end = (start + WINDOW).min(text.len());
+            let window = &text[start..end];
+            let count = mask::positions(window, &mut self.marks);
+            let done = self.window(window, count, sink);
+            if done > 0 {
+                start += done;
                 continue;
             }
-            let f: Vec<&[u8]> = raw.split(|&b| b == b'\t').collect();
-            let g = |i: usize| f.get(i).copied().unwrap_or_default();
-            let num = |b: &[u8]| std::str::from_utf8(b).ok().and_then(|s| s.parse().ok());
-            sink(Line {
-                raw,
-                number: num(g(0)),
-                subject: g(1),
-                poster: g(2),
-                date: g(3),
-                message_id: g(4)
-                    .strip_prefix(b"<")
-                    .and_then(|m| m.strip_suffix(b">"))
-                    .unwrap_or_default(),
-                size: num(g(6)),
-                lines: num(g(7)),
-                xref: g(8).strip_prefix(b"Xref: ").unwrap_or(g(8)),
-                reason: (f.len() < 5).then_some(Reason::BadLine),
-            });
+            // The window holds no whole line: it is a very long one, or the last.
+            let rest = &text[start..];
+            let len = memchr(b'\n', rest).unwrap_or(rest.len());
+            irregular(&rest[..len], &mut self.scratch, sink);
+            start += len + 1;
+        }
+    }
+
+    /// Hands out the whole lines of a window and returns their length with line ends.
+    fn window(&mut self, window: &[u8], count: usize, sink: &mut impl FnMut(Line<'_>)) -> usize {
+        let mut start = 0;
+        let mut marks = &self.marks[..count];
+        loop {
+            if let Some(next) = marks.first_chunk::<{ TABS + 2 }>() {
+                if let Some((line, used)) = usual(window, start, next) {
+                    sink(line);
+                    start = next[used - 1] as usize + 1;
+                    marks = &marks[used..];
+                    continue;
+                }
+            }
+            let Some(newline) = marks.iter().position(|at| window[*at as usize] == b'\n') else {
+                return start;
+            };
+            let end = marks[newline] as usize;
+            irregular(&window[start..end], &mut self.scratch, sink);
+            start = end + 1;
+            marks = &marks[newline + 1..];
         }
     }
 }
@@ -75,4 +112,218 @@ impl Scanner {
 /// [`Scanner::scan`] with buffers of its own.
 pub fn scan(text: &[u8], sink: &mut impl FnMut(Line<'_>)) {
     Scanner::new().scan(text, sink);
+}
+
+/// A line of eight tabs and a line end, with everything in its place, and how many marks it uses.
+#[inline]
+fn usual<'a>(window: &'a [u8], start: usize, marks: &[u32; TABS + 2]) -> Option<(Line<'a>, usize)> {
+    let at = |i: usize| marks[i] as usize;
+    for mark in &marks[..TABS] {
+        if window[*mark as usize] != b'\t' {
+            return None;
+        }
+    }
+    let (end, used) = match (window[at(TABS)], window[at(TABS + 1)]) {
+        (b'\r', b'\n') if marks[TABS] + 1 == marks[TABS + 1] => (at(TABS), TABS + 2),
+        (b'\n', _) => (at(TABS), TABS + 1),
+        _ => return None,
+    };
+    let number = number(&window[start..at(0)])?;
+    let message_id = message_id(&window[at(3) + 1..at(4)]).ok()?;
+    let xref = window[at(7) + 1..end].strip_prefix(b"Xref: ")?;
+    let line = Line {
+        raw: &window[start..end],
+        number: Some(number),
+        subject: &window[at(0) + 1..at(1)],
+        poster: &window[at(1) + 1..at(2)],
+        date: &window[at(2) + 1..at(3)],
+        message_id,
+        size: count(&window[at(5) + 1..at(6)]),
+        lines: count(&window[at(6) + 1..at(7)]),
+        xref,
+        reason: None,
+    };
+    Some((line, used))
+}
+
+/// Any other line, without its LF.
+#[cold]
+fn irregular(raw: &[u8], scratch: &mut Vec<u8>, sink: &mut impl FnMut(Line<'_>)) {
+    let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
+    let clean = if raw.iter().any(|byte| matches!(byte, 0 | b'\r')) {
+        scratch.clear();
+        scratch.extend(raw.iter().filter(|byte| !matches!(byte, 0 | b'\r')));
+        scratch.as_slice()
+    } else {
+        raw
+    };
+    if clean.is_empty() || clean == b"." {
+        return;
+    }
+    // RFC 3977 3.1.1: a dot was put before a line that begins with one.
+    let clean = if clean.starts_with(b"..") {
+        &clean[1..]
+    } else {
+        clean
+    };
+    sink(Line {
+        raw,
+        ..fields(clean)
+    });
+}
+
+/// Fields beyond this number are not looked at.
+const MAX_FIELDS: usize = 64;
+
+/// The fields of a line in any form.
+fn fields(line: &[u8]) -> Line<'_> {
+    let mut bounds = [(0, 0); MAX_FIELDS];
+    let mut len = 0;
+    let mut start = 0;
+    while len < MAX_FIELDS && start <= line.len() {
+        let end = memchr(b'\t', &line[start..]).map_or(line.len(), |i| start + i);
+        bounds[len] = (start, end);
+        len += 1;
+        start = end + 1;
+    }
+    let bounds = &bounds[..len];
+    let field = |i: usize| {
+        bounds
+            .get(i)
+            .map_or(&[][..], |(start, end)| &line[*start..*end])
+    };
+    let number = number(field(0));
+    let mut out = Line {
+        number,
+        subject: field(1),
+        ..Line::default()
+    };
+    if len < 5 {
+        out.reason = Some(Reason::BadLine);
+        return out;
+    }
+    let Some(anchor) = find_anchor(line, bounds) else {
+        out.reason = Some(Reason::NoMessageId);
+        return out;
+    };
+    // A tab in the subject moves all that follows; it is the subject that is free text.
+    out.subject = &line[bounds[1].0..bounds[anchor - 3].1];
+    out.poster = field(anchor - 2);
+    out.date = field(anchor - 1);
+    out.size = count(field(anchor + 2));
+    out.lines = count(field(anchor + 3));
+    out.xref = find_xref(line, bounds.get(anchor + 4..).unwrap_or_default());
+    match message_id(field(anchor)) {
+        Ok(id) => out.message_id = id,
+        Err(reason) => out.reason = Some(reason),
+    }
+    if number.is_none() {
+        out.reason = out.reason.or(Some(Reason::BadNumber));
+    }
+    out
+}
+
+/// The field that is the message-id: the fifth, else the first later one that looks like it by its surroundings, else by itself.
+fn find_anchor(line: &[u8], bounds: &[(usize, usize)]) -> Option<usize> {
+    let field = |i: usize| {
+        bounds
+            .get(i)
+            .map_or(&[][..], |(start, end)| &line[*start..*end])
+    };
+    let is_id = |i: usize| {
+        let field = field(i).trim_ascii();
+        field.len() > 2 && field[0] == b'<' && field[field.len() - 1] == b'>'
+    };
+    // A From may be `<a@b.c>` as well, but no number of bytes follows it two fields on.
+    let fits = |i: usize| {
+        let (references, bytes) = (field(i + 1).trim_ascii(), field(i + 2).trim_ascii());
+        (references.is_empty() || references[0] == b'<')
+            && bytes
+                .iter()
+                .all(|byte| byte.is_ascii_digit() || *byte == b'-')
+    };
+    let ids = || (4..bounds.len()).filter(|i| is_id(*i));
+    if is_id(4) && (bounds.len() <= TABS + 1 || fits(4)) {
+        return Some(4);
+    }
+    ids().find(|i| fits(*i)).or_else(|| ids().next())
+}
+
+/// The Xref among the fields after the line count: the labelled one, else a first one of the right form.
+fn find_xref<'a>(line: &'a [u8], bounds: &[(usize, usize)]) -> &'a [u8] {
+    let labelled = bounds
+        .iter()
+        .find_map(|(start, end)| without_label(&line[*start..*end]));
+    let bare = || {
+        let (start, end) = bounds.first()?;
+        let field = &line[*start..*end];
+        // An other header would have a label with a blank after its colon.
+        let is_xref = !field.windows(2).any(|pair| pair == b": ") && field.contains(&b':');
+        is_xref.then_some(field)
+    };
+    labelled.or_else(bare).unwrap_or_default().trim_ascii()
+}
+
+fn without_label(field: &[u8]) -> Option<&[u8]> {
+    const LABEL: &[u8] = b"xref:";
+    let (label, rest) = field.split_at_checked(LABEL.len())?;
+    label
+        .eq_ignore_ascii_case(LABEL)
+        .then(|| rest.trim_ascii_start())
+}
+
+/// A message-id without its brackets.
+fn message_id(field: &[u8]) -> Result<&[u8], Reason> {
+    // RFC 3977 3.6: 3 to 250 octets with the brackets.
+    const LONGEST: usize = 250;
+    let field = match field {
+        [b'<', .., b'>'] => field,
+        _ => field.trim_ascii(),
+    };
+    match field {
+        [b'<', id @ .., b'>']
+            if !id.is_empty() && field.len() <= LONGEST && id.iter().all(is_id_byte) =>
+        {
+            Ok(id)
+        }
+        [] => Err(Reason::NoMessageId),
+        _ => Err(Reason::BadMessageId),
+    }
+}
+
+/// Whether a message-id may hold `byte`: anything visible but angle brackets; 8-bit bytes are in use.
+const fn is_id_byte(byte: &u8) -> bool {
+    *byte > b' ' && *byte != 0x7f && *byte != b'<' && *byte != b'>'
+}
+
+/// A number in 1..2^64.
+fn number(field: &[u8]) -> Option<u64> {
+    decimal(field.trim_ascii()).filter(|number| *number > 0)
+}
+
+/// A number in 1..=2^63; anything else says nothing about an article.
+fn count(field: &[u8]) -> Option<u64> {
+    decimal(field.trim_ascii()).filter(|number| (1..=1 << 63).contains(number))
+}
+
+/// A decimal number below 2^64.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    // Nineteen digits always fit; leading zeros are in use.
+    let plain = digits.len() <= 19;
+    let mut value = 0_u64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = if plain {
+            value * 10 + u64::from(digit)
+        } else {
+            value.checked_mul(10)?.checked_add(u64::from(digit))?
+        };
+    }
+    Some(value)
 }
