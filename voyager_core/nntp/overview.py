@@ -83,12 +83,21 @@ def empty_block(group: str, low: int, high: int) -> OverviewBlock:
     return OverviewBlock(group, low, high, EMPTY_BLOCK, Encoding.ZLIB, 0)
 
 
-def check_block(group: str, low: int, high: int, body: Body) -> OverviewBlock:
+def check_block(
+    group: str, low: int, high: int, body: Body, *, wire_bytes: int | None = None
+) -> OverviewBlock:
     """Returns the block in a reply's body when it answers the range that was asked for.
 
     Only the number of lines and the first and last article number are looked at. When those
     do not fit, all numbers are: a few stray lines are left to the engine, which rejects them
     by name, so that one poisoned line cannot hold up a range for ever.
+
+    Args:
+        group: the group that was asked.
+        low: first number asked for.
+        high: last number asked for.
+        body: the body of the reply.
+        wire_bytes: bytes received for the reply, where the connection itself is compressed.
 
     Raises:
         WrongOverview: the lines belong to another range or are no overview lines.
@@ -115,7 +124,7 @@ def check_block(group: str, low: int, high: int, body: Body) -> OverviewBlock:
         first_number=body.first_number,
         last_number=body.last_number,
         text_bytes=body.text_bytes,
-        wire_bytes=body.wire_bytes,
+        wire_bytes=body.wire_bytes if wire_bytes is None else wire_bytes,
         stray_lines=stray,
     )
 

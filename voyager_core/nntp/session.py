@@ -111,6 +111,7 @@ class Session:
         await self._agree_on_compression()
         if self.group != group:
             await self.group_marks(group)
+        before = self.connection.received_bytes
         reply = await self._ask_overview(low, high)
         if self.compression is Compression.XZVER and reply.code in {500, 501, 503}:
             # It answered the probe but does not know the command after all.
@@ -128,7 +129,8 @@ class Session:
         if reply.body is None:
             raise self._refused(reply, shown)
         try:
-            return check_block(group, low, high, reply.body)
+            received = self.connection.received_bytes - before
+            return check_block(group, low, high, reply.body, wire_bytes=received)
         except BaseException:
             self.connection.close()
             raise
