@@ -106,7 +106,8 @@ impl Column {
         let mut rest = self.radix;
         let mut count = 0u32;
         while rest > 1 {
-            distance = distance.wrapping_add(u64::from(digits[count as usize]) << (RADIX_BITS * count));
+            distance =
+                distance.wrapping_add(u64::from(digits[count as usize]) << (RADIX_BITS * count));
             rest = rest.div_ceil(RADIX_LIMIT);
             count += 1;
         }
