@@ -20,14 +20,19 @@ from voyager_api.newznab.errors import (
     error_json,
     error_xml,
     http_status,
+    unavailable,
     unknown_error,
 )
 from voyager_api.newznab.functions import Function, function_of
 from voyager_api.newznab.parameters import Parameters
 from voyager_api.responses import Answer
+from voyager_core.catalog.errors import CatalogRefused, MigrationError
+from voyager_core.errors import TransientError, VoyagerError
 
 logger = logging.getLogger(__name__)
 
+RETRY_SECONDS: Final = 10
+RETRY_LATE_SECONDS: Final = 300
 _PROTOCOL_PATHS: Final = ("/api", "/rss", "/getnzb")
 
 
@@ -46,8 +51,8 @@ def answer_error(error: NewznabError, request: Request) -> Response:
         body, media_type = responses.json_bytes(error_json(error)), responses.JSON
     else:
         body, media_type = error_xml(error), responses.XML
-    answer = Answer(body, media_type, status=status, headers=tuple(headers))
-    return responses.respond(answer, request.headers)
+    document = Answer(body, media_type, status=status, headers=tuple(headers))
+    return responses.respond(document, request.headers)
 
 
 def is_download(request: Request, parameters: Parameters) -> bool:
@@ -70,35 +75,54 @@ def route_path(request: Request) -> str:
 def install(app: FastAPI) -> None:
     """Makes the application answer every failure by this module."""
     app.add_exception_handler(NewznabError, _newznab)
+    app.add_exception_handler(VoyagerError, _voyager)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _unforeseen)
 
 
+def answer(error: NewznabError, request: Request) -> Response:
+    """Returns the answer to a failed request: a document for programs, a line for people."""
+    if route_path(request).startswith(_PROTOCOL_PATHS):
+        return answer_error(error, request)
+    text = f"{error.description}. The start page is at /\n"
+    status = http_status(error, download=True)
+    return responses.respond(Answer(text.encode(), responses.TEXT, status=status), request.headers)
+
+
 def _newznab(request: Request, error: Exception) -> Response:
     assert isinstance(error, NewznabError)
-    return answer_error(error, request)
+    return answer(error, request)
+
+
+def _voyager(request: Request, error: Exception) -> Response:
+    if isinstance(error, TransientError):
+        logger.warning("cannot answer %s: %s", _shown(request), error)
+        return answer(unavailable(RETRY_SECONDS), request)
+    if isinstance(error, CatalogRefused | MigrationError):
+        logger.error("cannot answer %s: %s", _shown(request), error)
+        return answer(unavailable(RETRY_LATE_SECONDS), request)
+    logger.error("failed to answer %s: %s", _shown(request), error)
+    return answer(unknown_error(), request)
 
 
 def _invalid(request: Request, _: Exception) -> Response:
     # Routes take no typed parameters; this is the net below them.
-    error = NewznabError(ErrorCode.INCORRECT_PARAMETER, "Incorrect parameter")
-    return answer_error(error, request)
+    return answer(NewznabError(ErrorCode.INCORRECT_PARAMETER, "Incorrect parameter"), request)
 
 
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if route_path(request).startswith(_PROTOCOL_PATHS):
-        code = ErrorCode.NO_SUCH_ITEM if error.status_code == 404 else ErrorCode.UNKNOWN
-        shown = NewznabError(code, error.detail, status=error.status_code)
-        return answer_error(shown, request)
-    text = f"{error.status_code} {error.detail}. The start page is at /\n"
-    answer = Answer(text.encode(), responses.TEXT, status=error.status_code)
-    return responses.respond(answer, request.headers)
+    code = ErrorCode.NO_SUCH_ITEM if error.status_code == 404 else ErrorCode.UNKNOWN
+    return answer(NewznabError(code, error.detail, status=error.status_code), request)
 
 
 def _unforeseen(request: Request, error: Exception) -> Response:
-    url = redact(f"{request.scope['path']}?{request.scope['query_string'].decode('latin-1')}")
     # The server logs the traceback once this handler has answered.
-    logger.error("unhandled %s while answering %s %s", type(error).__name__, request.method, url)
-    return answer_error(unknown_error(), request)
+    logger.error("unhandled %s while answering %s", type(error).__name__, _shown(request))
+    return answer(unknown_error(), request)
+
+
+def _shown(request: Request) -> str:
+    query = request.scope["query_string"].decode("latin-1")
+    return f"{request.method} {redact(request.scope['path'] + '?' + query)}"

@@ -98,11 +98,6 @@ def no_such_item() -> NewznabError:
     return NewznabError(ErrorCode.NO_SUCH_ITEM, "No such item")
 
 
-def withdrawn() -> NewznabError:
-    """The release existed and cannot be given any more."""
-    return NewznabError(ErrorCode.NO_SUCH_ITEM, "The item was withdrawn", status=410)
-
-
 def limit_reached(retry_after_seconds: float) -> NewznabError:
     """The key used up its requests or downloads; the text is one that clients compare (NZ-15)."""
     return NewznabError(

@@ -11,7 +11,6 @@ from voyager_api.newznab.functions import Function
 from voyager_api.newznab.parameters import Parameters
 
 MAX_LIMIT: Final = 100
-MAX_OFFSET: Final = 10_000
 _MAX_DAYS: Final = 36_500
 _MAX_BYTES: Final = 2**62
 # Prowlarr sends its age limit in `maxsize` too; no real limit is below a megabyte (NZ-22).
@@ -30,10 +29,17 @@ _IDS: Final = frozenset(
     {"rid", "rageid", "tvrageid", "tvdbid", "tvmazeid", "traktid", "tmdbid", "imdbid", "imdb"}
     | {"anidbid", "anilistid", "doubanid", "igdbid", "isbn", "goodreadsid", "musicbrainzid"}
 )
+# Where a typed search looks when no category is asked for: `t=movie` alone is the newest films.
+_OWN_CATEGORIES: Final = {
+    Function.TV: (5000,),
+    Function.MOVIE: (2000,),
+    Function.MUSIC: (3000,),
+    Function.BOOK: (7000, 3030),
+}
 _SEASON: Final = re.compile(r"s?0*([0-9]{1,4})", re.ASCII | re.IGNORECASE)
 _EPISODE: Final = re.compile(r"e?0*([0-9]{1,5})(?:-e?[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
 _DAY: Final = re.compile(r"([0-9]{1,2})[/-]([0-9]{1,2})", re.ASCII)
-_RELEASE_ID: Final = re.compile(r"[0-9a-f]{18}", re.ASCII)
+_RELEASE_ID: Final = re.compile(r"[0-9a-f]{18,20}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,8 @@ class SearchRequest:
     Attributes:
         words: what the name must hold, as typed, exclusions included.
         categories: known category ids; an item matches one of them.
-        year: of a daily show whose day is not given.
+        season: number of a season, or the year of a daily show.
+        airdate: the day of a daily show's episode.
         password: False = none that is known to be encrypted, True = all, None = the default.
         matches_nothing: only what this catalog cannot know was asked for, so the answer is empty.
     """
@@ -53,7 +60,6 @@ class SearchRequest:
     season: int | None = None
     episode: int | None = None
     airdate: date | None = None
-    year: int | None = None
     groups: tuple[str, ...] = ()
     poster: str = ""
     min_age_days: int | None = None
@@ -74,13 +80,13 @@ def parse_search(
     Raises:
         NewznabError: 201 for a value that has no meaning.
     """
-    words = _words(function, parameters)
     asked = parameters.items("cat")
+    own = () if asked else _OWN_CATEGORIES.get(function, ())
     return _search(
         parameters,
-        words=words,
+        words=_words(function, parameters),
         asked_categories=asked,
-        known_categories=known_categories,
+        categories=own or _known(asked, known_categories),
         limit=_limit(parameters.integer("limit")),
         with_episode=function in {Function.TV, Function.SEARCH},
     )
@@ -95,11 +101,12 @@ def parse_feed(parameters: Parameters, *, known_categories: Collection[int]) -> 
     asked = [item for item in parameters.items("t") if re.fullmatch(r"-?[0-9]+", item, re.ASCII)]
     # 0 means everything; -2, -3 and -4 are the cart and the lists of a user, which Voyager lacks.
     wanted = [] if "0" in asked else asked
+    asked_categories = wanted + parameters.items("cat")
     return _search(
         parameters,
         words=_words(Function.SEARCH, parameters),
-        asked_categories=wanted + parameters.items("cat"),
-        known_categories=known_categories,
+        asked_categories=asked_categories,
+        categories=_known(asked_categories, known_categories),
         limit=_limit(parameters.integer("num") or parameters.integer("limit")),
         with_episode=True,
     )
@@ -110,12 +117,11 @@ def _search(
     *,
     words: str,
     asked_categories: list[str],
-    known_categories: Collection[int],
+    categories: tuple[int, ...],
     limit: int,
     with_episode: bool,
 ) -> SearchRequest:
-    categories = _known(asked_categories, known_categories)
-    season, episode, airdate, year = _episode(parameters) if with_episode else (None,) * 4
+    season, episode, airdate = _episode(parameters) if with_episode else (None, None, None)
     min_age, max_age = _ages(parameters)
     max_size = parameters.integer("maxsize")
     unresolvable = parameters.has_any(_IDS) and not words
@@ -125,7 +131,6 @@ def _search(
         season=season,
         episode=episode,
         airdate=airdate,
-        year=year,
         groups=tuple(parameters.items("group")),
         poster=parameters.text("poster"),
         min_age_days=min_age,
@@ -171,9 +176,7 @@ def _capped(size: int | None) -> int | None:
     return None if size is None else min(size, _MAX_BYTES)
 
 
-def _episode(
-    parameters: Parameters,
-) -> tuple[int | None, int | None, date | None, int | None]:
+def _episode(parameters: Parameters) -> tuple[int | None, int | None, date | None]:
     season_text, episode_text = parameters.first("season"), parameters.first("ep", "episode")
     season: int | None = None
     if season_text:
@@ -181,18 +184,17 @@ def _episode(
         if found is None:
             raise incorrect_parameter("season")
         season = int(found[1])
-    year = season if season in _YEARS else None
-    if year is not None and (day := _DAY.fullmatch(episode_text)):
+    if season is not None and season in _YEARS and (day := _DAY.fullmatch(episode_text)):
         try:
-            return None, None, date(year, int(day[1]), int(day[2])), None
+            return None, None, date(season, int(day[1]), int(day[2]))
         except ValueError:
             raise incorrect_parameter("ep") from None
     if not episode_text:
-        return (None, None, None, year) if year is not None else (season, None, None, None)
+        return season, None, None
     found = _EPISODE.fullmatch(episode_text)
     if found is None:
         raise incorrect_parameter("ep")
-    return season, int(found[1]), None, None
+    return season, int(found[1]), None
 
 
 def parse_release_id(text: str) -> str | None:

@@ -32,7 +32,6 @@ def test_nz15_the_limit_has_the_exact_text_and_whole_seconds_of_at_least_one():
         (errors.missing_parameter("id"), 200, 400),
         (errors.incorrect_parameter("limit"), 200, 400),
         (errors.no_such_item(), 200, 404),
-        (errors.withdrawn(), 410, 410),
         (errors.unavailable(5), 503, 503),
         (errors.unknown_error(), 500, 500),
     ],

@@ -1,0 +1,91 @@
+"""Puts the application together."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from urllib.parse import unquote, urlsplit
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from voyager_api import access_log, errors
+from voyager_api.deps import Catalog, Services
+from voyager_api.newznab.links import parse_base
+from voyager_api.routes import health, newznab_api, nzb, pages, rss
+from voyager_core.errors import SettingsError
+from voyager_core.settings import Settings, load_settings
+
+
+def create_app(
+    settings: Settings | None = None, *, now: Callable[[], datetime] | None = None
+) -> FastAPI:
+    """Returns the application; it connects to the catalog when the first request needs it.
+
+    Args:
+        settings: None = read from the environment.
+        now: the clock, in UTC.
+
+    Raises:
+        SettingsError: the external address cannot be used.
+    """
+    settings = settings or load_settings()
+    base = external_base(settings)
+    catalog = Catalog(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(catalog.close)
+
+    app = FastAPI(
+        title="Voyager",
+        # The interactive pages would load scripts from elsewhere.
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        # A redirect would repeat the client's Host header.
+        redirect_slashes=False,
+        root_path=unquote(urlsplit(base).path) if base else "",
+        lifespan=lifespan,
+    )
+    app.state.services = Services(settings, catalog, base, now or _utc_now)
+    app.add_middleware(_PrefixMiddleware)
+    errors.install(app)
+    for module in (newznab_api, nzb, rss, health, pages):
+        app.include_router(module.router)
+    access_log.install()
+    return app
+
+
+class _PrefixMiddleware:
+    """Answers the bare path prefix as the start page, which routes cannot name."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        prefix = scope.get("root_path")
+        if prefix and scope.get("path") == prefix:
+            scope = {**scope, "path": f"{prefix}/"}
+        await self._app(scope, receive, send)
+
+
+def external_base(settings: Settings) -> str | None:
+    """Returns the configured external address, or None when there is none.
+
+    Raises:
+        SettingsError: it is no address that links can be built from.
+    """
+    url = settings.api.external_url
+    if not url or not url.strip():
+        return None
+    try:
+        return parse_base(url)
+    except ValueError as error:
+        msg = f"VOYAGER_API__EXTERNAL_URL cannot be used: {error}"
+        raise SettingsError(msg) from error
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - the one clock of the API

@@ -1,0 +1,1 @@
+"""One module per group of addresses; a route parses, calls one core function, renders."""
