@@ -116,8 +116,10 @@ def _wrong_scheme(scheme: str, *, has_separator: bool) -> str:
     known = "nntps:// (TLS) or nntp://"
     if not has_separator:
         return f"the news URL must begin with {known}; it looks like {_EXAMPLE}"
-    near = difflib.get_close_matches(scheme.lower(), ["nntps", "nntp"], n=1, cutoff=0.5)
-    guess = f"; did you mean {near[0]}://?" if near else ""
+    near = difflib.get_close_matches(scheme.lower(), _PORTS, n=1, cutoff=0.5)
+    # An unencrypted connection is never suggested to somebody who typed an s.
+    meant = "nntps" if "s" in scheme.lower() else "nntp"
+    guess = f"; did you mean {meant}://?" if near else ""
     return f"the news URL begins with {scheme[:20]}://, not with {known}{guess}"
 
 

@@ -28,7 +28,8 @@ _DIGITS = re.compile(rb"\d{1,20}")
 _YENC = b"=ybegin "
 # Undoes yEnc's shift by 42; escaped bytes are shifted by 64 more.
 _SHIFT = bytes((byte - 42) & 0xFF for byte in range(256))
-_CRC = re.compile(rb"\bp?crc32=([0-9a-fA-F]{1,8})\b")
+# Some writers extend the sign: the last eight digits count.
+_CRC = re.compile(rb"\bp?crc32=[0-9a-fA-F]*?([0-9a-fA-F]{1,8})\b")
 
 
 class OverviewFrame:
