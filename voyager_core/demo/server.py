@@ -5,8 +5,8 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 
 from voyager_core.demo.posts import build_corpus
 from voyager_core.demo.session import Login, Session
@@ -15,44 +15,61 @@ from voyager_core.demo.session import Login, Session
 _LONGEST_COMMAND = 8192
 
 
-async def serve_reader(
-    make_session: Callable[[], Session],
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-) -> None:
-    """Answers one connection until it ends; a reader that goes away is no error."""
-    session = make_session()
-    try:
+class Server:
+    """Listens, and answers each connection with a session of its own."""
+
+    def __init__(self, make_session: Callable[[], Session]) -> None:
+        self._make_session = make_session
+        self._listener: asyncio.Server | None = None
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def start(self, *, host: str = "127.0.0.1", port: int = 0) -> tuple[str, int]:
+        """Starts to listen; port 0 takes a free one. Returns the address.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        self._listener = await asyncio.start_server(self._serve, host, port, limit=_LONGEST_COMMAND)
+        bound = self._listener.sockets[0].getsockname()
+        return str(bound[0]), int(bound[1])
+
+    async def stop(self) -> None:
+        """Stops listening and ends every connection."""
+        if self._listener is not None:
+            self._listener.close()
+        # Closed from here rather than cancelled: asyncio of 3.11 complains of cancelled ones.
+        for writer in self._open.values():
+            writer.transport.abort()
+        if self._open:
+            await asyncio.wait(self._open)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = writer
+        try:
+            await self._converse(reader, writer)
+        finally:
+            writer.close()
+            del self._open[task]
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answers commands until the reader quits; one that goes away is no error."""
+        session = self._make_session()
         writer.write(session.greeting())
-        while True:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                await writer.drain()
+                try:
+                    line = await reader.readuntil(b"\n")
+                except asyncio.LimitOverrunError:
+                    writer.write(b"501 the command is too long\r\n")
+                    break
+                reply = session.handle(line)
+                writer.write(reply.data)
+                if reply.closes:
+                    break
             await writer.drain()
-            try:
-                line = await reader.readuntil(b"\n")
-            except asyncio.LimitOverrunError:
-                writer.write(b"501 the command is too long\r\n")
-                break
-            reply = session.handle(line)
-            writer.write(reply.data)
-            if reply.closes:
-                break
-        await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError):
-        pass
-    finally:
-        writer.close()
-
-
-async def start_server(
-    make_session: Callable[[], Session], *, host: str = "127.0.0.1", port: int = 0
-) -> asyncio.Server:
-    """Starts to listen; port 0 takes a free one.
-
-    Raises:
-        OSError: the port is taken.
-    """
-    return await asyncio.start_server(
-        partial(serve_reader, make_session), host, port, limit=_LONGEST_COMMAND
-    )
 
 
 def _now() -> datetime:
@@ -61,16 +78,16 @@ def _now() -> datetime:
 
 async def _run(host: str, port: int, login: Login | None) -> None:
     corpus = build_corpus()
-    server = await start_server(lambda: Session(corpus, _now, login=login), host=host, port=port)
-    bound = server.sockets[0].getsockname()
+    server = Server(lambda: Session(corpus, _now, login=login))
+    address = await server.start(host=host, port=port)
     articles = sum(len(group.articles) for group in corpus.groups.values())
-    print(f"sample posts: {articles} articles on {bound[0]}:{bound[1]}", flush=True)  # noqa: T201
+    print(f"sample posts: {articles} articles on {address[0]}:{address[1]}", flush=True)  # noqa: T201
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     await stop.wait()
-    server.close()
+    await server.stop()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
