@@ -1,0 +1,326 @@
+"""What the header pass hands over for one span, checked and as Postgres takes it.
+
+The frames are those of `voyager_core.header_pass.build`; columns that a frame does not have
+are unknown. Numbers too large for their column are cut to the largest that fits, since a
+subject may announce any number and must not stop a span.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Protocol
+
+import polars as pl
+
+from voyager_core.catalog.errors import SpanError
+from voyager_core.catalog.parts import INT4_MAX, INT8_MAX, Facts, Naming, Part, signed, unsigned
+
+UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
+"""The posting time of a release when nothing in its span has a date."""
+
+MAX_NAME_CHARACTERS = 4_000
+_QUANTILE = 0.05
+
+
+class Built(Protocol):
+    """The frames of `BuiltSpan`."""
+
+    @property
+    def files(self) -> pl.DataFrame: ...  # noqa: D102 - see header_pass.schemas
+    @property
+    def releases(self) -> pl.DataFrame: ...  # noqa: D102 - see header_pass.schemas
+    @property
+    def chunks(self) -> pl.DataFrame: ...  # noqa: D102 - see header_pass.schemas
+    @property
+    def fragments(self) -> pl.DataFrame: ...  # noqa: D102 - see header_pass.schemas
+    @property
+    def candidates(self) -> pl.DataFrame: ...  # noqa: D102 - see header_pass.schemas
+    @property
+    def rule_counts(self) -> pl.DataFrame: ...  # noqa: D102 - see header_pass.schemas
+    @property
+    def rule_samples(self) -> pl.DataFrame: ...  # noqa: D102 - see header_pass.schemas
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentIn:
+    """A file cut by an edge; keys signed, `file` holds the columns that SQL does not need."""
+
+    file_key: int
+    base_key: int
+    release_key: int | None
+    reach_low: int
+    reach_high: int
+    first_number: int
+    last_number: int
+    posted_at: datetime | None
+    segments: int
+    file: str
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateIn:
+    """An article to read later, of the release with this key and session."""
+
+    release_key: int
+    session: int
+    file_key: int
+    part: int
+    kind: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCountIn:
+    """What a rule dropped."""
+
+    rule: str
+    signature: str
+    owner_group: str
+    articles: int
+    files: int
+
+
+def group_names(built: Built) -> list[str]:
+    """Returns every newsgroup name that the releases mention."""
+    names: set[str] = set()
+    for row in built.releases.iter_rows(named=True):
+        names.update(_groups(row))
+    return sorted(names)
+
+
+def parts_of(built: Built, *, newsgroup_id: int, group_ids: Mapping[str, int]) -> list[Part]:
+    """Returns the parts of releases with their chunks, by key and session.
+
+    Args:
+        built: the frames.
+        newsgroup_id: the span's newsgroup.
+        group_ids: the number of each name of `group_names`.
+
+    Raises:
+        SpanError: a release or chunk comes twice, or a chunk has no release.
+    """
+    payloads: dict[tuple[int, int], bytes] = {}
+    for row in built.chunks.iter_rows(named=True):
+        place = (signed(row["release_key"]), row.get("session") or 0)
+        if place in payloads:
+            msg = f"release {row['release_key']:016x} has two chunks in one span"
+            raise SpanError(msg)
+        payloads[place] = row["payload"]
+    neighbours = _Neighbours(built.files)
+    parts: dict[tuple[int, int], Part] = {}
+    for row in built.releases.iter_rows(named=True):
+        place = (signed(row["release_key"]), row.get("session") or 0)
+        if place in parts:
+            msg = f"release {row['release_key']:016x} comes twice in one span"
+            raise SpanError(msg)
+        first = _utc(row["posted_at"]) or neighbours.date_of(row["release_key"])
+        last = _utc(row["last_posted_at"]) or first
+        facts = Facts(
+            naming=_naming(row),
+            newsgroup_id=newsgroup_id,
+            group_ids=tuple(sorted({group_ids[name] for name in _groups(row)})),
+            poster=_text(row["poster"]),
+            posted_at=first,
+            last_posted_at=max(first, last),
+            files=_int4(row["files"]) or 0,
+            files_expected=_int4(row["files_expected"]),
+            segments=_int4(row["segments"]) or 0,
+            segments_expected=_int8(row["segments_expected"]),
+            size_bytes=_int8(row["size_bytes"]) or 0,
+            has_par2=bool(row["has_par2"]),
+        )
+        parts[place] = Part(*place, facts, payloads.pop(place, b""))
+    if payloads:
+        key = unsigned(next(iter(payloads))[0])
+        msg = f"chunk of release {key:016x} comes without the release"
+        raise SpanError(msg)
+    return [parts[place] for place in sorted(parts)]
+
+
+def fragments_of(built: Built) -> list[FragmentIn]:
+    """Returns the cut files, by their keys."""
+    known = {"file_key", "base_key", "release_key", "reach_low", "reach_high", "payload"}
+    found: list[FragmentIn] = []
+    for row in built.fragments.iter_rows(named=True):
+        rest = {name: _jsonable(value) for name, value in row.items() if name not in known}
+        release_key = row.get("release_key")
+        found.append(
+            FragmentIn(
+                file_key=signed(row["file_key"]),
+                base_key=signed(row.get("base_key", row["file_key"])),
+                release_key=None if release_key is None else signed(release_key),
+                reach_low=_int8(row["reach_low"]) or 0,
+                reach_high=_int8(row["reach_high"]) or 0,
+                first_number=_int8(row["first_number"]) or 0,
+                last_number=_int8(row["last_number"]) or 0,
+                posted_at=_utc(row["first_posted_at"]),
+                segments=_int4(row["parts_found"]) or 0,
+                file=json.dumps(rest, ensure_ascii=False),
+                payload=row["payload"],
+            )
+        )
+    found.sort(key=lambda fragment: (fragment.file_key, fragment.first_number))
+    return found
+
+
+def candidates_of(built: Built) -> list[CandidateIn]:
+    """Returns the articles to read later, by release."""
+    found = [
+        CandidateIn(
+            release_key=signed(row["release_key"]),
+            session=row.get("session") or 0,
+            file_key=signed(row["file_key"]),
+            part=_int4(row["part"]) or 0,
+            kind=row["kind"],
+            message_id=_text(row["message_id"]) or "",
+        )
+        for row in built.candidates.iter_rows(named=True)
+    ]
+    found.sort(key=lambda one: (one.release_key, one.session, one.kind, one.message_id))
+    return found
+
+
+def rule_counts_of(built: Built) -> list[RuleCountIn]:
+    """Returns what the rules dropped, added up and in order."""
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for row in built.rule_counts.iter_rows(named=True):
+        place = (row["rule"], row.get("signature") or "", row.get("owner_group") or "")
+        articles, files = sums.get(place, (0, 0))
+        sums[place] = (articles + int(row["articles"]), files + int(row["files"] or 0))
+    return [RuleCountIn(*place, *sums[place]) for place in sorted(sums)]
+
+
+def rule_samples_of(built: Built) -> list[tuple[str, int | None, str]]:
+    """Returns samples of what the rules dropped: rule, signed release key, JSON text.
+
+    Raises:
+        SpanError: a sample's detail is no JSON.
+    """
+    found: list[tuple[str, int | None, str]] = []
+    for row in built.rule_samples.iter_rows(named=True):
+        detail = row["detail"]
+        try:
+            text = json.dumps(_clean(json.loads(detail) if isinstance(detail, str) else detail))
+        except (TypeError, ValueError) as error:
+            msg = f"a sample of rule {row['rule']} is no JSON: {error}"
+            raise SpanError(msg) from error
+        key = row.get("release_key")
+        found.append((row["rule"], None if key is None else signed(key), text))
+    return found
+
+
+def posting_period(built: Built) -> tuple[datetime, datetime] | None:
+    """Returns between which times nearly all files of a span were posted, None when undated.
+
+    Without the outer twentieths, because single articles carry dates that are years off.
+    """
+    files = built.files
+    if "first_posted_at" not in files.columns:
+        return None
+    times = files["first_posted_at"].drop_nulls().sort()
+    if times.is_empty():
+        return None
+    cut = int((len(times) - 1) * _QUANTILE)
+    first, last = _utc(times[cut]), _utc(times[len(times) - 1 - cut])
+    return None if first is None or last is None else (first, last)
+
+
+class _Neighbours:
+    """Dates for undated releases: that of the file with the nearest article number."""
+
+    def __init__(self, files: pl.DataFrame) -> None:
+        self._files = files
+        self._numbers: list[int] | None = None
+        self._dates: list[datetime] = []
+        self._of_release: dict[int, int] = {}
+
+    def date_of(self, release_key: int) -> datetime:
+        if self._numbers is None:
+            self._load()
+        numbers = self._numbers or []
+        own = self._of_release.get(release_key)
+        if own is None or not numbers:
+            return UNDATED
+        nearest = min(range(len(numbers)), key=lambda at: (abs(numbers[at] - own), at))
+        return self._dates[nearest]
+
+    def _load(self) -> None:
+        needed = {"release_key", "first_number", "first_posted_at"}
+        self._numbers = []
+        if not needed <= set(self._files.columns):
+            return
+        dated = self._files.filter(pl.col("first_posted_at").is_not_null()).sort("first_number")
+        self._numbers = dated["first_number"].to_list()
+        self._dates = [_utc(moment) or UNDATED for moment in dated["first_posted_at"]]
+        keyed = self._files.filter(pl.col("release_key").is_not_null())
+        lowest = keyed.group_by("release_key").agg(pl.col("first_number").min())
+        self._of_release = dict(lowest.iter_rows())
+
+
+def _naming(row: Mapping[str, Any]) -> Naming:
+    aired_on = row.get("aired_on")
+    year = _int4(row.get("year"))
+    return Naming(
+        is_readable=bool(row["is_readable"]),
+        name=(_text(row["name"]) or "")[:MAX_NAME_CHARACTERS],
+        category=_int4(row["category"]) or 0,
+        season=_int4(row.get("season")),
+        season_last=_int4(row.get("season_last")),
+        episode=_int4(row.get("episode")),
+        episode_last=_int4(row.get("episode_last")),
+        aired_on=aired_on.date() if isinstance(aired_on, datetime) else _date(aired_on),
+        year=year if year is not None and -32_768 <= year <= 32_767 else None,
+        tok=tuple(row["tok"] or ()),
+    )
+
+
+def _groups(row: Mapping[str, Any]) -> Iterable[str]:
+    names = [row.get("group"), *(row.get("groups") or ())]
+    return [text for name in names if name and (text := _no_nul(name))]
+
+
+def _date(value: Any) -> date | None:
+    return value if isinstance(value, date) else None
+
+
+def _utc(value: datetime | None) -> datetime | None:
+    if value is None:
+        return None
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _int4(value: int | None) -> int | None:
+    return None if value is None else max(-INT4_MAX, min(int(value), INT4_MAX))
+
+
+def _int8(value: int | None) -> int | None:
+    return None if value is None else max(-INT8_MAX, min(int(value), INT8_MAX))
+
+
+def _text(value: str | None) -> str | None:
+    return None if value is None else _no_nul(value)
+
+
+def _no_nul(value: str) -> str:
+    return value.replace("\0", "")
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return int((_utc(value) or value).timestamp())
+    if isinstance(value, pl.Series):
+        return value.to_list()
+    return _no_nul(value) if isinstance(value, str) else value
+
+
+def _clean(value: Any) -> Any:
+    """Returns a JSON value without what Postgres refuses: NUL and halves of surrogate pairs."""
+    if isinstance(value, str):
+        return _no_nul(value).encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(name): _clean(item) for name, item in value.items()}
+    return value

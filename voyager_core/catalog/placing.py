@@ -1,0 +1,374 @@
+"""Puts parts into releases: the one place that creates, changes and joins release rows.
+
+Workers do this at the same time. What makes it exact and free of deadlocks:
+
+1. New keys are inserted in the order of keys. The unique index lets one worker in and makes
+   the other wait for it, so that a key's first row serves as the key's lock.
+2. Rows of known keys, and of releases that a key's posts were merged into, are locked in the
+   order of keys before they are read; whoever changes any of them holds them all.
+3. Sums are read, added to in Python and written back under these locks.
+
+A worker that waits in step 1 holds only smaller keys than the one it waits for, and one that
+waits in step 2 holds no key that another worker's step 1 could want, hence no circle.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from psycopg.rows import dict_row
+
+from voyager_core.catalog.connect import Connection
+from voyager_core.catalog.months import posting_month
+from voyager_core.catalog.parts import Facts, Naming, Part, add_up
+from voyager_core.domain.generations import Generation, Posted, resolve
+
+_NAMING = (
+    "is_readable",
+    "name",
+    "category",
+    "season",
+    "season_last",
+    "episode",
+    "episode_last",
+    "aired_on",
+    "year",
+    "tok",
+)
+_FACTS = (
+    "newsgroup_id",
+    "group_ids",
+    "poster",
+    "posted_at",
+    "last_posted_at",
+    "files",
+    "files_expected",
+    "segments",
+    "segments_expected",
+    "size_bytes",
+    "has_par2",
+)
+_VALUES = (*_NAMING, *_FACTS)
+_TYPES = {
+    "is_readable": "bool",
+    "name": "text",
+    "aired_on": "date",
+    "year": "int2",
+    "tok": "int4[]",
+    "group_ids": "int4[]",
+    "poster": "text",
+    "posted_at": "timestamptz",
+    "last_posted_at": "timestamptz",
+    "segments_expected": "int8",
+    "size_bytes": "int8",
+    "has_par2": "bool",
+}
+_VALUE_TYPES = [_TYPES.get(name, "int4") for name in _VALUES]
+
+
+@dataclass(slots=True)
+class Placed:
+    """Where parts went.
+
+    Attributes:
+        release_ids: the release of each part, by key and session.
+        added: releases that are new.
+        updated: releases that grew.
+        merged: releases that became part of another one.
+    """
+
+    release_ids: dict[tuple[int, int], int] = field(default_factory=dict)
+    added: int = 0
+    updated: int = 0
+    merged: int = 0
+
+
+@dataclass(slots=True)
+class _Row:
+    """A locked release."""
+
+    release_id: int
+    release_key: int
+    generation: int
+    facts: Facts
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    release_key: int
+    generation: int
+    facts: Facts
+
+
+def place(conn: Connection, parts: Sequence[Part]) -> Placed:
+    """Puts the parts of one span into releases, inside the caller's transaction.
+
+    Chunks, candidates and whatever else belongs to a release that becomes part of another
+    one are moved along; its public id goes on leading there.
+    """
+    placed = Placed()
+    if not parts:
+        return placed
+    by_key = {
+        key: list(some)
+        for key, some in groupby(
+            sorted(parts, key=lambda part: (part.release_key, part.session)),
+            key=lambda part: part.release_key,
+        )
+    }
+    conn.execute(
+        "create temporary table incoming on commit drop as"
+        f" select release_id, release_key, generation, {', '.join(_VALUES)} from release limit 0"
+    )
+    known = _insert_first(conn, by_key, placed)
+    if known:
+        _add_to_known(conn, {key: by_key[key] for key in known}, placed)
+    conn.execute("drop table incoming")
+    return placed
+
+
+def merge_into(conn: Connection, winner: int, losers: Sequence[int], *, reason: str) -> None:
+    """Makes releases part of another one, inside the caller's transaction.
+
+    All of them must be locked by the caller, and the winner's sums be written by it.
+    """
+    for loser in losers:
+        row = conn.execute(
+            "select posted_at, last_posted_at from release where release_id = %s", [loser]
+        ).fetchone()
+        if row is None:
+            continue
+        ids = {"loser": loser, "winner": winner}
+        conn.execute(
+            "update chunk set release_id = %(winner)s where release_id = %(loser)s"
+            " and posted_month between %(first)s and %(last)s",
+            {**ids, "first": posting_month(row[0]), "last": posting_month(row[1])},
+        )
+        conn.execute(
+            "update candidate set release_id = %(winner)s where release_id = %(loser)s", ids
+        )
+        conn.execute(
+            "update api_grab as g set release_id = %(winner)s where release_id = %(loser)s"
+            " and not exists (select from api_grab o where o.api_key_id = g.api_key_id"
+            "  and o.grabbed_on = g.grabbed_on and o.release_id = %(winner)s)",
+            ids,
+        )
+        conn.execute(
+            "update release_alias set release_id = %(winner)s where release_id = %(loser)s", ids
+        )
+        conn.execute(
+            "with gone as (delete from release where release_id = %(loser)s"
+            "  returning release_key, generation, grabs, listed_at),"
+            " alias as (insert into release_alias (release_key, generation, release_id, reason)"
+            "  select release_key, generation, %(winner)s, %(reason)s from gone)"
+            " update release as r set grabs = r.grabs + gone.grabs,"
+            "  listed_at = least(r.listed_at, gone.listed_at)"
+            "  from gone where r.release_id = %(winner)s",
+            {**ids, "reason": reason},
+        )
+
+
+def _insert_first(conn: Connection, by_key: Mapping[int, list[Part]], placed: Placed) -> list[int]:
+    """Inserts generation 0 of keys that nobody has; returns the keys that are not finished."""
+    aliased = _aliases(conn, by_key)
+    news: list[_New] = []
+    first_parts: dict[int, list[Part]] = {}
+    for key, parts in by_key.items():
+        if (key, 0) in aliased:
+            continue
+        numbers = resolve((), [_posted(part.facts) for part in parts]).numbers
+        first_parts[key] = [part for part, number in zip(parts, numbers, strict=True) if not number]
+        news.append(_New(key, 0, add_up(part.facts for part in first_parts[key])))
+    inserted = _insert(conn, news, or_nothing=True)
+    # A merge may have given the public id away while this insert waited for it.
+    taken = _aliases(conn, [key for key, _ in inserted]).keys() & inserted.keys()
+    if taken:
+        conn.execute(
+            "delete from release where release_id = any (%s)", [[inserted[key] for key in taken]]
+        )
+        inserted = {key: release_id for key, release_id in inserted.items() if key not in taken}
+    for (key, _), release_id in inserted.items():
+        placed.added += 1
+        for part in first_parts[key]:
+            placed.release_ids[key, part.session] = release_id
+        by_key[key][:] = [part for part in by_key[key] if part not in first_parts[key]]
+    return [key for key, parts in by_key.items() if parts]
+
+
+def _add_to_known(conn: Connection, by_key: Mapping[int, list[Part]], placed: Placed) -> None:
+    """Adds parts to keys that have a release, or whose posts were merged into another's."""
+    rows, aliases = _lock(conn, list(by_key))
+    news: list[_New] = []
+    waiting: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    merges: list[tuple[int, list[int]]] = []
+    gone: dict[int, int] = {}
+    ids: dict[int, dict[int, int]] = defaultdict(dict)
+    for row in rows.values():
+        ids[row.release_key][row.generation] = row.release_id
+    for (key, generation), release_id in aliases.items():
+        ids[key][generation] = release_id
+    for key, parts in by_key.items():
+        existing = {
+            generation: _follow(gone, release_id) for generation, release_id in ids[key].items()
+        }
+        outcome = resolve(
+            [
+                Generation(generation, _posted(rows[release_id].facts))
+                for generation, release_id in existing.items()
+            ],
+            [_posted(part.facts) for part in parts],
+        )
+        for loser_number, winner_number in outcome.merged:
+            winner = _follow(gone, existing[winner_number])
+            loser = _follow(gone, existing[loser_number])
+            if winner == loser:
+                continue  # two public ids of one release
+            rows[winner].facts = add_up((rows[winner].facts, rows[loser].facts))
+            rows[winner].changed = True
+            gone[loser] = winner
+            merges.append((winner, [loser]))
+        additions: dict[int, list[Part]] = defaultdict(list)
+        for part, number in zip(parts, outcome.numbers, strict=True):
+            additions[number].append(part)
+        for number, some in additions.items():
+            facts = add_up(part.facts for part in some)
+            places = [(key, part.session) for part in some]
+            if number in existing:
+                row = rows[_follow(gone, existing[number])]
+                row.facts, row.changed = add_up((row.facts, facts)), True
+                placed.release_ids.update(dict.fromkeys(places, row.release_id))
+            else:
+                news.append(_New(key, number, facts))
+                waiting[key, number] = places
+    for winner, losers in merges:
+        merge_into(conn, winner, losers, reason="gap closed")
+    for place_of_new, release_id in _insert(conn, news, or_nothing=False).items():
+        placed.release_ids.update(dict.fromkeys(waiting[place_of_new], release_id))
+    for place_, release_id in placed.release_ids.items():
+        placed.release_ids[place_] = _follow(gone, release_id)
+    changed = [row for row in rows.values() if row.changed and row.release_id not in gone]
+    _update(conn, changed)
+    placed.added += len(news)
+    placed.updated += len(changed)
+    placed.merged += len(merges)
+
+
+def _lock(conn: Connection, keys: list[int]) -> tuple[dict[int, _Row], dict[tuple[int, int], int]]:
+    """Locks every release that a key's posts may be in; returns them and the keys' aliases."""
+    locked: set[int] = set()
+    while True:
+        aliases = _aliases(conn, keys)
+        found = conn.execute(
+            "select release_id from release"
+            " where release_key = any (%(keys)s) or release_id = any (%(ids)s)"
+            " order by release_key, generation for update",
+            {"keys": keys, "ids": list(set(aliases.values()))},
+        ).fetchall()
+        now = {release_id for (release_id,) in found}
+        # Whoever held a lock before may have added or merged releases of the same keys.
+        if now == locked and _aliases(conn, keys) == aliases:
+            return _read(conn, now), aliases
+        locked = now
+
+
+def _read(conn: Connection, release_ids: Iterable[int]) -> dict[int, _Row]:
+    rows = (
+        conn.cursor(row_factory=dict_row)
+        .execute(
+            f"select release_id, release_key, generation, {', '.join(_VALUES)} from release"
+            " where release_id = any (%s)",
+            [list(release_ids)],
+        )
+        .fetchall()
+    )
+    return {
+        row["release_id"]: _Row(
+            row["release_id"], row["release_key"], row["generation"], _facts(row)
+        )
+        for row in rows
+    }
+
+
+def _aliases(conn: Connection, keys: Iterable[int]) -> dict[tuple[int, int], int]:
+    found = conn.execute(
+        "select release_key, generation, release_id from release_alias"
+        " where release_key = any (%s)",
+        [list(keys)],
+    ).fetchall()
+    return {(key, generation): release_id for key, generation, release_id in found}
+
+
+def _insert(
+    conn: Connection, news: Sequence[_New], *, or_nothing: bool
+) -> dict[tuple[int, int], int]:
+    """Inserts releases in the order of their keys; returns the numbers of those inserted."""
+    if not news:
+        return {}
+    _fill(conn, [(None, new.release_key, new.generation, new.facts) for new in news])
+    conflict = " on conflict (release_key, generation) do nothing" if or_nothing else ""
+    columns = ", ".join(_VALUES)
+    rows = conn.execute(
+        f"insert into release (release_key, generation, listed_at, changed_at, {columns})"
+        f" select release_key, generation, now(), now(), {columns} from incoming"
+        f" order by release_key, generation{conflict}"
+        " returning release_key, generation, release_id"
+    ).fetchall()
+    conn.execute("truncate incoming")
+    return {(key, generation): release_id for key, generation, release_id in rows}
+
+
+def _update(conn: Connection, rows: Sequence[_Row]) -> None:
+    if not rows:
+        return
+    _fill(conn, [(row.release_id, row.release_key, row.generation, row.facts) for row in rows])
+    columns = ", ".join(f"{name} = i.{name}" for name in _VALUES)
+    conn.execute(
+        f"update release as r set {columns}, changed_at = now(), settled_at = null"
+        " from incoming as i where r.release_id = i.release_id"
+    )
+    conn.execute("truncate incoming")
+
+
+def _fill(conn: Connection, rows: Iterable[tuple[int | None, int, int, Facts]]) -> None:
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            f"copy incoming (release_id, release_key, generation, {', '.join(_VALUES)})"
+            " from stdin (format binary)"
+        ) as copy,
+    ):
+        copy.set_types(["int8", "int8", "int2", *_VALUE_TYPES])
+        for release_id, key, generation, facts in rows:
+            naming = facts.naming
+            copy.write_row(
+                (
+                    release_id,
+                    key,
+                    generation,
+                    *(_listed(getattr(naming, name)) for name in _NAMING),
+                    *(_listed(getattr(facts, name)) for name in _FACTS),
+                )
+            )
+
+
+def _facts(row: Mapping[str, Any]) -> Facts:
+    naming = {name: row[name] for name in _NAMING} | {"tok": tuple(row["tok"])}
+    rest = {name: row[name] for name in _FACTS} | {"group_ids": tuple(row["group_ids"])}
+    return Facts(naming=Naming(**naming), **rest)
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _posted(facts: Facts) -> Posted:
+    return Posted(facts.posted_at, facts.last_posted_at)
+
+
+def _follow(gone: Mapping[int, int], release_id: int) -> int:
+    while release_id in gone:
+        release_id = gone[release_id]
+    return release_id

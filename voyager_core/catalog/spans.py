@@ -1,0 +1,514 @@
+"""Storing what one span holds: all of it in exactly one transaction, exactly once.
+
+The ledger's `resume_at` guards it. Its update comes first, so that whoever sends the same
+span at the same moment waits for the range's row and is then refused without having written
+anything. Any failure, the death of the client or of the server leaves nothing behind.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.pq import TransactionStatus
+
+from voyager_core.catalog.built import (
+    Built,
+    CandidateIn,
+    FragmentIn,
+    RuleCountIn,
+    candidates_of,
+    fragments_of,
+    group_names,
+    parts_of,
+    posting_period,
+    rule_counts_of,
+    rule_samples_of,
+)
+from voyager_core.catalog.connect import Connection
+from voyager_core.catalog.errors import SpanError, catalog_errors
+from voyager_core.catalog.months import ensure_months, posting_month
+from voyager_core.catalog.parts import Part
+from voyager_core.catalog.placing import Placed, place
+from voyager_core.catalog.ranges import RangeRow, Versions, get_range
+from voyager_core.domain.ranges import Span
+
+logger = logging.getLogger(__name__)
+
+DEADLOCK_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a span brought.
+
+    Attributes:
+        stored: False when somebody had stored it already; nothing was changed then.
+        releases_added: releases that are new.
+        releases_updated: releases that grew.
+        releases_merged: releases that became part of another one because a gap closed.
+        chunks: chunks written.
+        chunk_bytes: their size.
+        segments: segments in them.
+        fragments: files cut by the span's edges.
+        candidates: articles put in the probe queue.
+        state: the range's state afterwards.
+        resume_at: the next number to index.
+    """
+
+    stored: bool
+    releases_added: int = 0
+    releases_updated: int = 0
+    releases_merged: int = 0
+    chunks: int = 0
+    chunk_bytes: int = 0
+    segments: int = 0
+    fragments: int = 0
+    candidates: int = 0
+    state: str = ""
+    resume_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The frames of a span as rows, ready to be written."""
+
+    parts: Sequence[Part]
+    fragments: Sequence[FragmentIn]
+    candidates: Sequence[CandidateIn]
+    counts: Sequence[RuleCountIn]
+    samples: Sequence[tuple[str, int | None, str]]
+
+    @property
+    def segments(self) -> int:
+        """Segments in chunks."""
+        return sum(part.facts.segments for part in self.parts)
+
+    @property
+    def dropped(self) -> int:
+        """Articles of files that a rule dropped."""
+        return sum(count.articles for count in self.counts)
+
+
+def store_span(
+    conn: Connection,
+    span: Span,
+    built: Built,
+    *,
+    range_id: int,
+    read_lines: int,
+    versions: Versions,
+    rejects: Mapping[str, int] | None = None,
+) -> Stored:
+    """Stores what the header pass built of one span.
+
+    Args:
+        conn: a connection outside any transaction.
+        span: the numbers read; it begins at the range's resume point.
+        built: the frames.
+        range_id: the range that holds the span.
+        read_lines: overview lines read, whatever became of them.
+        versions: of the parser, the rule set and the codec.
+        rejects: lines that are in no file, by reason.
+
+    Returns:
+        `stored=False` when the range's resume point is not the span's first number.
+
+    Raises:
+        SpanError: the span is not of this range, or the frames contradict each other.
+        CatalogUnavailable: nothing was stored, another try may succeed.
+    """
+    rejected = {reason: count for reason, count in (rejects or {}).items() if count}
+    with catalog_errors(f"storing {span}"):
+        require_idle(conn)
+        ledger = _range_of(conn, span, range_id)
+        if ledger.resume_at != span.low:
+            return Stored(stored=False, state=ledger.state, resume_at=ledger.resume_at)
+        contents = read_contents(conn, built, newsgroup_of(conn, range_id))
+        period = posting_period(built)
+        numbers = {
+            "range_id": range_id,
+            "low": span.low,
+            "next": span.high + 1,
+            "lines": read_lines,
+            "rejected": sum(rejected.values()),
+            "dropped": contents.dropped,
+            "chunked": contents.segments,
+            "cut": sum(fragment.segments for fragment in contents.fragments),
+            "posted_from": None if period is None else period[0],
+            "posted_to": None if period is None else period[1],
+            "parser": versions.parser,
+            "rules": versions.rules,
+            "codec": versions.codec,
+        }
+
+        def work() -> Stored:
+            row = conn.execute(_ADVANCE, numbers).fetchone()
+            if row is None:
+                return Stored(stored=False)
+            placed = write(conn, contents, range_id=range_id, span=span, origin="span")
+            _add_counts(conn, range_id, contents.counts)
+            _add_rejects(conn, range_id, rejected)
+            return summary(contents, placed, state=row[0], resume_at=row[1])
+
+        return in_transaction(conn, work)
+
+
+def store_recovery(
+    conn: Connection,
+    span: Span,
+    built: Built,
+    *,
+    range_id: int,
+    rule: str,
+    versions: Versions,
+) -> Stored:
+    """Adds what a changed rule had dropped in a range and no longer drops.
+
+    Args:
+        conn: a connection outside any transaction.
+        span: all that is indexed of the range, from its first number to its resume point.
+        built: only what the rule had dropped: what is kept now, and in `rule_counts` and
+            `rule_samples` what this rule drops still.
+        range_id: the range.
+        rule: the rule's name.
+        versions: `rules` is the rule set's new version.
+
+    Returns:
+        `stored=False` when the range was recovered for this rule and version already.
+
+    Raises:
+        SpanError: the span is not what is indexed of the range.
+        CatalogUnavailable: nothing was stored, another try may succeed.
+    """
+    with catalog_errors(f"recovering {rule} in {span}"):
+        require_idle(conn)
+        _range_of(conn, span, range_id)
+        contents = read_contents(conn, built, newsgroup_of(conn, range_id))
+
+        def work() -> Stored:
+            row = conn.execute(
+                "select state, resume_at, low from range where range_id = %s for update",
+                [range_id],
+            ).fetchone()
+            if row is None or (row[2], row[1]) != (span.low, span.high + 1):
+                msg = f"{span} is not what is indexed of its range (up to {row and row[1] - 1})"
+                raise SpanError(msg)
+            key = {"range_id": range_id, "rule": rule, "version": versions.rules}
+            if not _claim_recovery(conn, key, contents):
+                return Stored(stored=False, state=row[0], resume_at=row[1])
+            placed = write(conn, contents, range_id=range_id, span=span, origin="recovery")
+            _replace_counts(conn, range_id, rule, contents)
+            return summary(contents, placed, state=row[0], resume_at=row[1])
+
+        return in_transaction(conn, work)
+
+
+_ADVANCE = """
+    update range
+       set resume_at = %(next)s,
+           state = case when %(next)s > high then 'done' else 'partial' end,
+           done_at = case when %(next)s > high then now() end,
+           lines = lines + %(lines)s, rejected = rejected + %(rejected)s,
+           dropped = dropped + %(dropped)s,
+           chunked_segments = chunked_segments + %(chunked)s,
+           fragment_segments = fragment_segments + %(cut)s,
+           posted_from = least(posted_from, %(posted_from)s),
+           posted_to = greatest(posted_to, %(posted_to)s),
+           parser_version = %(parser)s, rules_version = %(rules)s, codec_version = %(codec)s,
+           attempts = 0, error = null, stored_at = now()
+     where range_id = %(range_id)s and resume_at = %(low)s
+    returning state, resume_at
+"""
+
+
+def require_idle(conn: Connection) -> None:
+    """Returns when the connection is outside any transaction.
+
+    Raises:
+        SpanError: it is inside one, so that the catalog could not commit.
+    """
+    if conn.info.transaction_status != TransactionStatus.IDLE:
+        msg = "storing needs a connection outside any transaction"
+        raise SpanError(msg)
+
+
+def in_transaction(conn: Connection, work: Callable[[], Stored]) -> Stored:
+    """Runs the work in a transaction; again when Postgres chose it to break a deadlock."""
+    for attempt in range(1, DEADLOCK_TRIES + 1):
+        try:
+            outcome = _attempt(conn, work)
+        except (pg.DeadlockDetected, pg.SerializationFailure) as error:
+            if attempt == DEADLOCK_TRIES:
+                raise
+            logger.info("deadlock %s of %s, again: %s", attempt, DEADLOCK_TRIES, error)
+        else:
+            return outcome
+    raise AssertionError
+
+
+def _attempt(conn: Connection, work: Callable[[], Stored]) -> Stored:
+    with conn.transaction():
+        outcome = work()
+        if not outcome.stored:
+            raise psycopg.Rollback
+    return outcome
+
+
+def read_contents(conn: Connection, built: Built, newsgroup_id: int) -> Contents:
+    """Returns the frames as rows; prepares partitions and names, which harm nobody if unused.
+
+    Raises:
+        SpanError: the frames contradict each other.
+    """
+    group_ids = name_groups(conn, group_names(built))
+    parts = parts_of(built, newsgroup_id=newsgroup_id, group_ids=group_ids)
+    ensure_months(conn, {posting_month(part.facts.posted_at) for part in parts})
+    return Contents(
+        parts=parts,
+        fragments=fragments_of(built),
+        candidates=candidates_of(built),
+        counts=rule_counts_of(built),
+        samples=rule_samples_of(built),
+    )
+
+
+def name_groups(conn: Connection, names: Sequence[str]) -> dict[str, int]:
+    """Returns the number of each newsgroup name, new ones included, in a transaction of its own."""
+    if not names:
+        return {}
+    select = "select name, group_name_id from group_name where name = any (%s)"
+    known: dict[str, int] = dict(conn.execute(select, [names]).fetchall())
+    missing = sorted(set(names) - set(known))
+    if missing:
+        conn.execute(
+            "insert into group_name (name) select name from unnest(%s::text[]) as new (name)"
+            " order by name on conflict (name) do nothing",
+            [missing],
+        )
+        known.update(conn.execute(select, [missing]).fetchall())
+    return known
+
+
+def newsgroup_of(conn: Connection, range_id: int) -> int:
+    """Returns the newsgroup of a range."""
+    row = conn.execute("select newsgroup_id from range where range_id = %s", [range_id]).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def write(
+    conn: Connection, contents: Contents, *, range_id: int, span: Span, origin: str
+) -> Placed:
+    """Writes releases, chunks, fragments, candidates and samples, inside a transaction."""
+    placed = place(conn, contents.parts)
+    _write_chunks(conn, contents.parts, placed, range_id=range_id, span=span, origin=origin)
+    _write_fragments(conn, contents.fragments, range_id)
+    _write_candidates(conn, contents.candidates, placed)
+    _write_samples(conn, contents.samples, range_id)
+    return placed
+
+
+def summary(contents: Contents, placed: Placed, *, state: str, resume_at: int) -> Stored:
+    """Returns what was written."""
+    return Stored(
+        stored=True,
+        releases_added=placed.added,
+        releases_updated=placed.updated,
+        releases_merged=placed.merged,
+        chunks=len(contents.parts),
+        chunk_bytes=sum(len(part.payload) for part in contents.parts),
+        segments=contents.segments,
+        fragments=len(contents.fragments),
+        candidates=len(contents.candidates),
+        state=state,
+        resume_at=resume_at,
+    )
+
+
+def _range_of(conn: Connection, span: Span, range_id: int) -> RangeRow:
+    row = get_range(conn, range_id)
+    if row is None:
+        msg = f"no range has the number {range_id}"
+        raise SpanError(msg)
+    if row.group != span.group or span.low < row.low or span.high > row.high:
+        msg = f"{span} is not part of range {range_id} ({row.group} {row.low}-{row.high})"
+        raise SpanError(msg)
+    return row
+
+
+def _write_chunks(
+    conn: Connection,
+    parts: Iterable[Part],
+    placed: Placed,
+    *,
+    range_id: int,
+    span: Span,
+    origin: str,
+) -> None:
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "copy chunk (posted_month, release_id, range_id, low, high, origin, posted_at,"
+            " last_posted_at, files, files_expected, segments, segments_expected, size_bytes,"
+            " has_par2, payload) from stdin (format binary)"
+        ) as copy,
+    ):
+        copy.set_types(
+            [
+                "date",
+                "int8",
+                "int4",
+                "int8",
+                "int8",
+                "text",
+                "timestamptz",
+                "timestamptz",
+                "int4",
+                "int4",
+                "int4",
+                "int8",
+                "int8",
+                "bool",
+                "bytea",
+            ]
+        )
+        for part in parts:
+            facts = part.facts
+            copy.write_row(
+                (
+                    posting_month(facts.posted_at),
+                    placed.release_ids[part.release_key, part.session],
+                    range_id,
+                    span.low,
+                    span.high,
+                    origin,
+                    facts.posted_at,
+                    facts.last_posted_at,
+                    facts.files,
+                    facts.files_expected,
+                    facts.segments,
+                    facts.segments_expected,
+                    facts.size_bytes,
+                    facts.has_par2,
+                    part.payload,
+                )
+            )
+
+
+def _write_fragments(conn: Connection, fragments: Sequence[FragmentIn], range_id: int) -> None:
+    if not fragments:
+        return
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "copy fragment (newsgroup_id, range_id, file_key, base_key, release_key, reach_low,"
+            " reach_high, first_number, last_number, posted_at, segments, file, payload)"
+            " from stdin (format binary)"
+        ) as copy,
+    ):
+        newsgroup_id = newsgroup_of(conn, range_id)
+        copy.set_types(
+            ["int4", "int4", *["int8"] * 7, "timestamptz", "int4", "jsonb", "bytea"],
+        )
+        for one in fragments:
+            copy.write_row(
+                (
+                    newsgroup_id,
+                    range_id,
+                    one.file_key,
+                    one.base_key,
+                    one.release_key,
+                    one.reach_low,
+                    one.reach_high,
+                    one.first_number,
+                    one.last_number,
+                    one.posted_at,
+                    one.segments,
+                    one.file,
+                    one.payload,
+                )
+            )
+
+
+def _write_candidates(conn: Connection, candidates: Sequence[CandidateIn], placed: Placed) -> None:
+    if not candidates:
+        return
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "copy candidate (release_id, file_key, part, kind, message_id)"
+            " from stdin (format binary)"
+        ) as copy,
+    ):
+        copy.set_types(["int8", "int8", "int4", "text", "text"])
+        for one in candidates:
+            release_id = placed.release_ids.get((one.release_key, one.session))
+            if release_id is None:
+                msg = f"candidate {one.message_id} belongs to a release that is not in the span"
+                raise SpanError(msg)
+            copy.write_row((release_id, one.file_key, one.part, one.kind, one.message_id))
+
+
+def _write_samples(
+    conn: Connection, samples: Sequence[tuple[str, int | None, str]], range_id: int
+) -> None:
+    if not samples:
+        return
+    conn.cursor().executemany(
+        "insert into rule_sample (range_id, rule, release_key, detail)"
+        " values (%s, %s, %s, %s::jsonb)",
+        [(range_id, *sample) for sample in samples],
+    )
+
+
+def _add_counts(conn: Connection, range_id: int, counts: Sequence[RuleCountIn]) -> None:
+    if not counts:
+        return
+    conn.cursor().executemany(
+        "insert into range_rule_count as c"
+        " (range_id, rule, signature, owner_group, articles, files)"
+        " values (%s, %s, %s, %s, %s, %s)"
+        " on conflict (range_id, rule, signature, owner_group) do update"
+        " set articles = c.articles + excluded.articles, files = c.files + excluded.files",
+        [(range_id, c.rule, c.signature, c.owner_group, c.articles, c.files) for c in counts],
+    )
+
+
+def _add_rejects(conn: Connection, range_id: int, rejected: Mapping[str, int]) -> None:
+    if not rejected:
+        return
+    conn.cursor().executemany(
+        "insert into reject_count as c (range_id, reason, articles) values (%s, %s, %s)"
+        " on conflict (range_id, reason) do update set articles = c.articles + excluded.articles",
+        [(range_id, reason, count) for reason, count in sorted(rejected.items())],
+    )
+
+
+def _claim_recovery(conn: Connection, key: Mapping[str, Any], contents: Contents) -> bool:
+    files = sum(part.facts.files for part in contents.parts)
+    done = conn.execute(
+        "insert into range_recovery (range_id, rule, version, articles, files)"
+        " values (%(range_id)s, %(rule)s, %(version)s, %(articles)s, %(files)s)"
+        " on conflict do nothing",
+        {**key, "articles": contents.segments, "files": files},
+    )
+    return done.rowcount == 1
+
+
+def _replace_counts(conn: Connection, range_id: int, rule: str, contents: Contents) -> None:
+    before = conn.execute(
+        "with gone as (delete from range_rule_count where range_id = %s and rule = %s"
+        " returning articles) select coalesce(sum(articles), 0)::bigint from gone",
+        [range_id, rule],
+    ).fetchone()
+    _add_counts(conn, range_id, contents.counts)
+    freed = (int(before[0]) if before is not None else 0) - contents.dropped
+    cut = sum(fragment.segments for fragment in contents.fragments)
+    conn.execute(
+        "update range set dropped = dropped - %(freed)s,"
+        " recovered_segments = recovered_segments + %(recovered)s,"
+        " fragment_segments = fragment_segments + %(cut)s where range_id = %(range_id)s",
+        {"range_id": range_id, "freed": freed, "recovered": contents.segments, "cut": cut},
+    )
