@@ -90,13 +90,13 @@ impl Scanner {
         let mut start = 0;
         let mut marks = &self.marks[..count];
         loop {
-            if let Some(next) = marks.first_chunk::<{ TABS + 2 }>() {
-                if let Some((line, used)) = usual(window, start, next) {
-                    sink(line);
-                    start = next[used - 1] as usize + 1;
-                    marks = &marks[used..];
-                    continue;
-                }
+            if let Some(next) = marks.first_chunk::<{ TABS + 2 }>()
+                && let Some((line, used)) = usual(window, start, next)
+            {
+                sink(line);
+                start = next[used - 1] as usize + 1;
+                marks = &marks[used..];
+                continue;
             }
             let Some(newline) = marks.iter().position(|at| window[*at as usize] == b'\n') else {
                 return start;
@@ -282,7 +282,9 @@ fn message_id(field: &[u8]) -> Result<&[u8], Reason> {
     };
     match field {
         [b'<', id @ .., b'>']
-            if !id.is_empty() && field.len() <= LONGEST && id.iter().all(is_id_byte) =>
+            if !id.is_empty()
+                && field.len() <= LONGEST
+                && id.iter().all(|byte| is_id_byte(*byte)) =>
         {
             Ok(id)
         }
@@ -292,8 +294,8 @@ fn message_id(field: &[u8]) -> Result<&[u8], Reason> {
 }
 
 /// Whether a message-id may hold `byte`: anything visible but angle brackets; 8-bit bytes are in use.
-const fn is_id_byte(byte: &u8) -> bool {
-    *byte > b' ' && *byte != 0x7f && *byte != b'<' && *byte != b'>'
+const fn is_id_byte(byte: u8) -> bool {
+    byte > b' ' && byte != 0x7f && byte != b'<' && byte != b'>'
 }
 
 /// A number in 1..2^64.

@@ -1,5 +1,8 @@
 //! Crossposts: which indexed newsgroup owns an article.
 
+use memchr::memchr;
+use xxhash_rust::xxh3::xxh3_64;
+
 /// The newsgroup that files an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
@@ -9,52 +12,166 @@ pub enum Owner {
     Other(usize),
 }
 
-/// Decides the owner of articles of one newsgroup.
+/// Decides the owner of the articles of one newsgroup.
 #[derive(Debug)]
 pub struct Owners {
     own: Vec<u8>,
-    groups: Vec<(Vec<u8>, u32)>,
+    /// Rank of `own` among the indexed newsgroups; `None` when it is not one of them.
+    own_rank: Option<u32>,
+    table: Table,
+    /// `host own:` of the last article that was in no other newsgroup.
+    learned: Vec<u8>,
 }
 
 impl Owners {
     /// `own` is the newsgroup that is being indexed; `groups` all indexed newsgroups with their priority numbers.
     ///
-    /// The lowest number owns; equal numbers go to the name that sorts first. An `own` that is not in `groups` owns everything.
+    /// The lowest number owns; equal numbers go to the name that sorts first. An `own` that is not in
+    /// `groups` owns everything.
     #[must_use]
     pub fn new(own: &str, groups: &[(String, u32)]) -> Self {
+        let mut order: Vec<usize> = (0..groups.len()).collect();
+        order.sort_by(|a, b| (groups[*a].1, &groups[*a].0).cmp(&(groups[*b].1, &groups[*b].0)));
+        let mut table = Table::with_room_for(groups.len());
+        let mut own_rank = None;
+        for (rank, index) in (0..).zip(order) {
+            let name = groups[index].0.as_bytes();
+            if name == own.as_bytes() {
+                own_rank = own_rank.or(Some(rank));
+            }
+            table.insert(name, rank, index);
+        }
         Self {
             own: own.into(),
-            groups: groups
-                .iter()
-                .map(|(n, p)| (n.clone().into_bytes(), *p))
-                .collect(),
+            own_rank,
+            table,
+            learned: Vec::new(),
         }
     }
 
     /// The owner of an article by its Xref field (with or without label); `own` always counts as listed.
     pub fn owner(&mut self, xref: &[u8]) -> Owner {
-        let own = self.groups.iter().find(|g| g.0 == self.own);
-        let Some(own) = own else { return Owner::Own };
-        let mut best = (own.1, own.0.as_slice(), Owner::Own);
+        let Some(own_rank) = self.own_rank else {
+            return Owner::Own;
+        };
+        if let Some(number) = xref.strip_prefix(self.learned.as_slice())
+            && !self.learned.is_empty()
+            && number.iter().all(u8::is_ascii_digit)
+        {
+            return Owner::Own;
+        }
+        let mut best = (own_rank, Owner::Own);
+        let mut names = 0;
         for name in group_names(xref) {
-            if let Some(i) = self.groups.iter().position(|g| g.0 == name) {
-                let g = &self.groups[i];
-                if (g.1, g.0.as_slice()) < (best.0, best.1) {
-                    best = (g.1, &g.0, Owner::Other(i));
-                }
+            names += 1;
+            if name == self.own {
+                continue;
+            }
+            if let Some((rank, index)) = self.table.get(name)
+                && rank < best.0
+            {
+                best = (rank, Owner::Other(index));
             }
         }
-        best.2
+        if names == 1 {
+            self.learn(xref);
+        }
+        best.1
+    }
+
+    /// Keeps the start of an Xref that lists `own` alone.
+    fn learn(&mut self, xref: &[u8]) {
+        let Some(colon) = xref.iter().rposition(|byte| *byte == b':') else {
+            return;
+        };
+        let (start, number) = xref.split_at(colon + 1);
+        let lists_own = start[..colon]
+            .strip_suffix(self.own.as_slice())
+            .is_some_and(|host| {
+                host.last().is_none_or(|byte| *byte == b' ')
+                    && !host.strip_suffix(b" ").unwrap_or(host).contains(&b' ')
+            });
+        if lists_own && !number.is_empty() && number.iter().all(u8::is_ascii_digit) {
+            self.learned.clear();
+            self.learned.extend_from_slice(start);
+        }
     }
 }
 
-/// The newsgroup names of an Xref field, in its order.
+/// The newsgroup names of an Xref field (with or without label), in its order.
+///
+/// The server's name has no number; a word that has one is a newsgroup wherever it stands.
 pub fn group_names(xref: &[u8]) -> impl Iterator<Item = &[u8]> {
-    xref.split(|byte| *byte == b' ')
-        .filter_map(|word| {
-            word.iter()
-                .position(|byte| *byte == b':')
-                .map(|colon| &word[..colon])
-        })
-        .filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"xref"))
+    let mut rest = xref;
+    std::iter::from_fn(move || {
+        while !rest.is_empty() {
+            let end = memchr(b' ', rest).unwrap_or(rest.len());
+            let word = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+            let Some(colon) = word.iter().rposition(|byte| *byte == b':') else {
+                continue;
+            };
+            let (name, number) = (&word[..colon], &word[colon + 1..]);
+            if !name.is_empty() && number.first().is_some_and(u8::is_ascii_digit) {
+                return Some(name);
+            }
+        }
+        None
+    })
+}
+
+/// Names of newsgroups by hash: open addressing, never more than half full.
+#[derive(Debug)]
+struct Table {
+    slots: Vec<Option<Entry>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    hash: u64,
+    name: Box<[u8]>,
+    rank: u32,
+    index: usize,
+}
+
+impl Table {
+    fn with_room_for(count: usize) -> Self {
+        let len = (count * 2 + 1).next_power_of_two();
+        Self {
+            slots: std::iter::repeat_with(|| None).take(len).collect(),
+        }
+    }
+
+    fn insert(&mut self, name: &[u8], rank: u32, index: usize) {
+        let hash = xxh3_64(name);
+        let mut at = self.slot(hash);
+        while let Some(entry) = &self.slots[at] {
+            if *entry.name == *name {
+                return;
+            }
+            at = (at + 1) % self.slots.len();
+        }
+        self.slots[at] = Some(Entry {
+            hash,
+            name: name.into(),
+            rank,
+            index,
+        });
+    }
+
+    fn get(&self, name: &[u8]) -> Option<(u32, usize)> {
+        let hash = xxh3_64(name);
+        let mut at = self.slot(hash);
+        while let Some(entry) = &self.slots[at] {
+            if entry.hash == hash && *entry.name == *name {
+                return Some((entry.rank, entry.index));
+            }
+            at = (at + 1) % self.slots.len();
+        }
+        None
+    }
+
+    fn slot(&self, hash: u64) -> usize {
+        hash as usize & (self.slots.len() - 1)
+    }
 }

@@ -310,10 +310,12 @@ fn in_the_clear(s: &[u8], segment: &Segment, first: usize, limit: usize) -> Opti
         let joined = s
             .get(file.end)
             .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
-        if !joined && !file.is_years() && !is_cut(segment, &file) {
-            if let Some(name) = names::clear(s, file.end, limit) {
-                return found(name, Some(file));
-            }
+        if !joined
+            && !file.is_years()
+            && !is_cut(segment, &file)
+            && let Some(name) = names::clear(s, file.end, limit)
+        {
+            return found(name, Some(file));
         }
         at = file.start;
     }

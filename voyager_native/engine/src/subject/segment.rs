@@ -105,13 +105,13 @@ fn counters_outside_quotes(s: &[u8], from: usize) -> impl Iterator<Item = Counte
         while let Some(byte) = s.get(at) {
             if *byte == b'"' {
                 quoted = !quoted;
-            } else if !quoted && counter::opens(*byte) {
-                if let Some(found) =
-                    counter::bracketed(s, at).filter(|c| c.mark != Mark::Underscore)
-                {
-                    at = found.end;
-                    return Some(found);
-                }
+            } else if !quoted
+                && counter::opens(*byte)
+                && let Some(found) = counter::bracketed(s, at)
+                && found.mark != Mark::Underscore
+            {
+                at = found.end;
+                return Some(found);
             }
             at += 1;
         }
