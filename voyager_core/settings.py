@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -43,7 +44,8 @@ class SpoolSettings(_Section):
     """Overview blocks on disk, between the news server and the header pass."""
 
     max_bytes: Annotated[int, Field(ge=1_000_000)] = Field(
-        default=10_000_000_000, description="most bytes that fetched, not yet indexed blocks may use"
+        default=10_000_000_000,
+        description="most bytes that fetched, not yet indexed blocks may use",
     )
     block_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=100_000, description="article numbers asked for in one command"
@@ -74,7 +76,9 @@ class ApiSettings(_Section):
     """The Newznab API and the web page."""
 
     host: str = Field(default="127.0.0.1", description="address to listen on")
-    port: Annotated[int, Field(ge=1, le=65535)] = Field(default=8484, description="port to listen on")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(
+        default=8484, description="port to listen on"
+    )
     external_url: str | None = Field(
         default=None, description="how clients reach the API, for links: https://host/prefix"
     )
@@ -93,7 +97,9 @@ class DagsterSettings(_Section):
     """The Dagster webserver."""
 
     host: str = Field(default="127.0.0.1", description="address to listen on")
-    port: Annotated[int, Field(ge=1, le=65535)] = Field(default=3000, description="port to listen on")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(
+        default=3000, description="port to listen on"
+    )
 
 
 class Settings(BaseSettings):
@@ -108,7 +114,7 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
         env_file=".env",
         env_file_encoding="utf-8",
-        extra="forbid",
+        extra="ignore",  # a .env file may hold other programs' variables; see unknown_variables
         frozen=True,
         hide_input_in_errors=True,
     )
@@ -197,11 +203,14 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
     """
     environment = os.environ  # noqa: TID251 - the one place that reads it
     file = env_file or Path(environment.get("VOYAGER_ENV_FILE", ".env"))
-    if unknown := unknown_variables(environment):
-        hint = ", ".join(unknown)
-        msg = f"unknown setting {hint}; `voyager settings` lists the known ones"
+    if env_file is not None and not env_file.is_file():
+        msg = f"the settings file {env_file} does not exist"
         raise SettingsError(msg)
     try:
+        if unknown := unknown_variables({**environment, **dotenv_values(file, encoding="utf-8")}):
+            hint = ", ".join(unknown)
+            msg = f"unknown setting {hint}; docs/operations.md lists the known ones"
+            raise SettingsError(msg)
         return Settings(_env_file=file, **overrides)
     except ValidationError as error:
         lines = [

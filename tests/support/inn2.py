@@ -46,7 +46,7 @@ class Inn2:
     root: Path
     groups: tuple[str, ...]
     user: str = "joe"
-    password: str = "secret"  # noqa: S105 - of the test server
+    password: str = "secret"
     port: int = field(default_factory=free_port)
     _process: subprocess.Popen[bytes] | None = None
 
@@ -114,10 +114,7 @@ class Inn2:
 
     def _write_files(self) -> None:
         root = self.root
-        for folder in (
-            "etc db log run tmp spool/articles spool/overview spool/incoming/bad "
-            "spool/incoming/tmp spool/outgoing spool/archive"
-        ).split():
+        for folder in ["etc", "db", "log", "run", "tmp", "spool/articles", "spool/overview", "spool/incoming/bad", "spool/incoming/tmp", "spool/outgoing", "spool/archive"]:
             (root / folder).mkdir(parents=True, exist_ok=True)
         etc, db = root / "etc", root / "db"
         (etc / "inn.conf").write_text(

@@ -55,7 +55,9 @@ def examine(env_file: Path | None = None) -> list[Finding]:
             Finding("settings", ok=False, found=str(error), advice="mend .env or the environment")
         )
         return findings
-    findings.append(Finding("settings", ok=True, found="every VOYAGER_ variable is a known setting"))
+    findings.append(
+        Finding("settings", ok=True, found="every VOYAGER_ variable is a known setting")
+    )
     parts: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
         _data_dir,
         _packages,
@@ -83,7 +85,9 @@ def _native() -> Finding:
         except ImportError as error:
             return Finding("native core", ok=False, found=str(error), advice=advice)
     if any(issubclass(warning.category, RuntimeWarning) for warning in caught):
-        return Finding("native core", ok=False, found="a debug build, many times slower", advice=advice)
+        return Finding(
+            "native core", ok=False, found="a debug build, many times slower", advice=advice
+        )
     version = f"parser {voyager_native.PARSER_VERSION}, codec {voyager_native.CODEC_VERSION}"
     return Finding("native core", ok=True, found=version)
 
@@ -94,7 +98,9 @@ def _data_dir(settings: Settings) -> Iterator[Finding]:
     try:
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        yield Finding("data folder", ok=False, found=f"{folder}: {error}", advice="mend VOYAGER_DATA_DIR")
+        yield Finding(
+            "data folder", ok=False, found=f"{folder}: {error}", advice="mend VOYAGER_DATA_DIR"
+        )
         return
     enough = free >= max(_ENOUGH_FREE_BYTES, settings.spool.min_free_bytes)
     yield Finding(
@@ -124,7 +130,9 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
             yield Finding("PostgreSQL programs", ok=True, found=str(programs.bindir))
             if embedded_postgres(settings).pid is None:
                 yield Finding(
-                    "catalog", ok=True, found="the embedded server is not running; `voyager up` starts it"
+                    "catalog",
+                    ok=True,
+                    found="the embedded server is not running; `voyager up` starts it",
                 )
                 return
         dsn = database_dsn(settings)
@@ -133,7 +141,10 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
             groups, keys = list_groups(conn), list_keys(conn)
     except VoyagerError as error:
         yield Finding(
-            "catalog", ok=False, found=str(error), advice="see VOYAGER_DATABASE_URL, or run `voyager migrate`"
+            "catalog",
+            ok=False,
+            found=str(error),
+            advice="see VOYAGER_DATABASE_URL, or run `voyager migrate`",
         )
         return
     yield Finding("catalog", ok=True, found=describe(dsn))
@@ -165,7 +176,11 @@ def _news(settings: Settings) -> Iterator[Finding]:
             return
         with client:
             date = client.date()
-            yield Finding("news account", ok=True, found=f"the server answers, its clock says {date:%Y-%m-%d %H:%M} UTC")
+            yield Finding(
+                "news account",
+                ok=True,
+                found=f"the server answers, its clock says {date:%Y-%m-%d %H:%M} UTC",
+            )
     except VoyagerError as error:
         yield Finding("news account", ok=False, found=str(error), advice="mend VOYAGER_NEWS__URL")
 

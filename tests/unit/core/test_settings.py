@@ -1,0 +1,65 @@
+"""Settings: what is read, what is refused, what is hidden."""
+
+import pytest
+
+from voyager_core.errors import SettingsError
+from voyager_core.settings import load_settings, shown_values
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in ("VOYAGER_NEWS__URL", "VOYAGER_DATA_DIR", "VOYAGER_API__PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_an_env_file_is_read_and_the_environment_wins(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("VOYAGER_API__PORT=9000\nVOYAGER_DATA_DIR=/srv/a\nOTHER=1\n")
+    monkeypatch.setenv("VOYAGER_DATA_DIR", "/srv/b")
+    settings = load_settings()
+    assert settings.api.port == 9000
+    assert str(settings.data_dir) == "/srv/b"
+
+
+@pytest.mark.parametrize("name", ["VOYAGER_NEWZ__URL", "VOYAGER_API__PROT", "VOYAGER_X"])
+def test_a_misspelt_variable_is_refused_by_name(monkeypatch, name):
+    monkeypatch.setenv(name, "secret-value")
+    with pytest.raises(SettingsError, match=name) as caught:
+        load_settings()
+    assert "secret-value" not in str(caught.value)
+
+
+@pytest.mark.parametrize("line", ["VOYAGER_NEWZ__URL=x", "VOYAGER_API__PROT=1", "voyager_foo=1"])
+def test_a_misspelt_line_of_the_env_file_is_refused_by_name(tmp_path, line):
+    (tmp_path / ".env").write_text(f"{line}\n")
+    with pytest.raises(SettingsError, match=f"(?i){line.split('=')[0]}"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("VOYAGER_API__PORT", "eighty"),
+        ("VOYAGER_API__PORT", "0"),
+        ("VOYAGER_SPOOL__BLOCK_SIZE", "-1"),
+        ("VOYAGER_CATALOG__RANGE_SIZE", "2.5"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_without_being_shown(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=name):
+        load_settings()
+
+
+def test_secrets_are_never_shown(monkeypatch):
+    monkeypatch.setenv("VOYAGER_NEWS__URL", "nntps://me:hunter2@host")
+    settings = load_settings()
+    assert "hunter2" not in repr(settings)
+    assert "hunter2" not in str(shown_values(settings))
+    assert shown_values(settings)["VOYAGER_NEWS__URL"] == "**********"
+
+
+def test_an_env_file_that_is_no_text_is_a_clear_error(tmp_path):
+    (tmp_path / ".env").write_bytes(b"\xff\xfe\x00VOYAGER_API__PORT=1")
+    with pytest.raises(SettingsError, match=r"\.env"):
+        load_settings()
