@@ -14,9 +14,14 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 BIN = Path("/usr/lib/news/bin")
 HOST = "127.0.0.1"
+_FOLDERS = (
+    *("etc", "db", "log", "run", "tmp", "spool/articles", "spool/overview", "spool/outgoing"),
+    *("spool/incoming/bad", "spool/incoming/tmp", "spool/archive"),
+)
 
 
 def missing_parts() -> str | None:
@@ -50,7 +55,7 @@ class Inn2:
     port: int = field(default_factory=free_port)
     _process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "Inn2":
+    def __enter__(self) -> Self:
         self._write_files()
         self._as_news("makedbz", "-i", "-o", "-s", "100000", "-f", str(self.root / "db/history"))
         self._process = subprocess.Popen(
@@ -114,7 +119,7 @@ class Inn2:
 
     def _write_files(self) -> None:
         root = self.root
-        for folder in ["etc", "db", "log", "run", "tmp", "spool/articles", "spool/overview", "spool/incoming/bad", "spool/incoming/tmp", "spool/outgoing", "spool/archive"]:
+        for folder in _FOLDERS:
             (root / folder).mkdir(parents=True, exist_ok=True)
         etc, db = root / "etc", root / "db"
         (etc / "inn.conf").write_text(

@@ -4,13 +4,12 @@ import base64
 import contextlib
 import json
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.support.inn2 import HOST, free_port
 
@@ -31,12 +30,12 @@ class Nzbget:
     root: Path
     news_port: int
     user: str = "joe"
-    password: str = "secret"  # noqa: S105 - of the test server
+    password: str = "secret"
     port: int = field(default_factory=free_port)
     feed_url: str | None = None
     _process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "Nzbget":
+    def __enter__(self) -> Self:
         self.root.mkdir(parents=True, exist_ok=True)
         options = {
             "MainDir": self.root,
@@ -104,15 +103,15 @@ class Nzbget:
     def call(self, method: str, *params: object) -> Any:
         """Calls a JSON-RPC method and returns its result, or None while nothing answers."""
         token = base64.b64encode(b"u:p").decode()
-        request = urllib.request.Request(  # noqa: S310 - loopback
+        request = urllib.request.Request(
             f"http://{HOST}:{self.port}/jsonrpc",
             data=json.dumps({"method": method, "params": list(params)}).encode(),
             headers={"Authorization": f"Basic {token}", "Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=10) as reply:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=10) as reply:
                 return json.load(reply)["result"]
-        except (ConnectionError, urllib.error.URLError, socket.timeout):
+        except (TimeoutError, ConnectionError, urllib.error.URLError):
             return None
 
     def fetch_url(self, url: str, *, name: str = "") -> None:

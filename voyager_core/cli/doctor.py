@@ -171,7 +171,7 @@ def _news(settings: Settings) -> Iterator[Finding]:
                 "news account",
                 ok=False,
                 found="none",
-                advice="set VOYAGER_NEWS__URL=nntps://user:password@host:563?connections=50 in .env",
+                advice="set VOYAGER_NEWS__URL=nntps://user:password@host:563 in .env",
             )
             return
         with client:
