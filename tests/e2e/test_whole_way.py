@@ -57,14 +57,17 @@ def _make_files(folder: Path, stem: str, seed: int) -> list[Path]:
     folder.mkdir()
     content = random.Random(seed).randbytes(900_000)
     (folder / f"{stem}.mkv").write_bytes(content)
-    run = {"cwd": folder, "check": True, "capture_output": True, "timeout": 120}
-    subprocess.run(["7zz", "a", "-mx0", "-v300k", f"{stem}.7z", f"{stem}.mkv"], **run)
+    _run(folder, "7zz", "a", "-mx0", "-v300k", f"{stem}.7z", f"{stem}.mkv")
     (folder / f"{stem}.mkv").unlink()
     volumes = sorted(path.name for path in folder.glob("*.7z.*"))
     assert len(volumes) == 4
-    subprocess.run(["par2", "create", "-q", "-r10", "-s20000", f"{stem}.par2", *volumes], **run)
+    _run(folder, "par2", "create", "-q", "-r10", "-s20000", f"{stem}.par2", *volumes)
     (folder / f"{stem}.nfo").write_text(f"{stem}\nmade for a test\n")
     return sorted(folder.iterdir())
+
+
+def _run(folder: Path, *command: str) -> None:
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
 
 
 def _post_all(server: Inn2, folder: Path) -> dict[str, Upload]:
