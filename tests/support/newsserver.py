@@ -272,6 +272,7 @@ class NewsServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ready = threading.Event()
+        self._asked = threading.Condition()
         self._stop: asyncio.Event | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -304,6 +305,18 @@ class NewsServer:
     def asked(self, verb: str) -> list[str]:
         """Returns the arguments that a command was sent with, in order."""
         return [asked.argument for asked in self.log if asked.verb == verb]
+
+    def wait_for(self, verb: str, times: int = 1) -> None:
+        """Returns once a command was sent so often; in asynchronous tests, in a thread."""
+        with self._asked:
+            arrived = self._asked.wait_for(lambda: self.count(verb) >= times, 20)
+        assert arrived, f"{verb} was not sent {times} times"
+
+    def note(self, asked: Asked) -> None:
+        """Puts a command into the log."""
+        with self._asked:
+            self.log.append(asked)
+            self._asked.notify_all()
 
     def drop_connections(self) -> None:
         """Hangs up on everybody."""
@@ -387,7 +400,7 @@ class _Client:
             text = line.decode("utf-8", "surrogateescape").strip("\r\n")
             verb, _, argument = text.partition(" ")
             verb, argument = verb.upper(), argument.strip()
-            self.server.log.append(Asked(self.number, verb, argument))
+            self.server.note(Asked(self.number, verb, argument))
             answer = self.answer(verb, argument)
             if not await self.send(verb, argument, answer):
                 return
@@ -591,6 +604,7 @@ def apply_rule(rule: Rule, answer: _Answer) -> None:
         answer.garbage = value
     elif rule.do == "form":
         answer.form = value
+        answer.terminator = answer.terminator or "behind"
     elif rule.do == "stored":
         answer.level = 0
     elif rule.do == "terminator":

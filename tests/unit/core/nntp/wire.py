@@ -1,6 +1,7 @@
 """Wire forms of overview replies, as servers send them, for the tests of this folder."""
 
 import gzip
+import itertools
 import zlib
 
 from tests.support.newsserver import made_lines, yenc_block
@@ -56,7 +57,7 @@ def feed(wire: bytes, *requests: Request, cuts: list[int] | None = None):
         reader.expect(request)
     replies: list[Reply] = []
     edges = [0, *sorted(cuts or []), len(wire)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         replies += reader.feed(wire[start:end])
     return replies, reader
 
