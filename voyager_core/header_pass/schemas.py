@@ -65,10 +65,15 @@ REJECTS: Schema = {
 IDENTIFIED: Schema = {
     **FILES,
     "release_key": pl.UInt64(),
+    "session": pl.UInt32(),
     "release_rank": pl.UInt8(),
     "release_name": pl.String(),
 }
-"""Files with the release that each belongs to, and how sure that is (more is surer)."""
+"""Files with the release that each belongs to, and how sure that is (more is surer).
+
+One key may have several sessions in a span, from 0 in order of time: what was posted again
+after the window is another release under the same key, and the catalog numbers these.
+"""
 
 BUILT_FILES: Schema = {
     **IDENTIFIED,
@@ -78,6 +83,7 @@ BUILT_FILES: Schema = {
 
 RELEASES: Schema = {
     "release_key": pl.UInt64(),
+    "session": pl.UInt32(),
     "name": pl.String(),
     "is_readable": pl.Boolean(),
     "poster": pl.String(),
@@ -104,6 +110,7 @@ RELEASES: Schema = {
 
 CHUNKS: Schema = {
     "release_key": pl.UInt64(),
+    "session": pl.UInt32(),
     "payload": pl.Binary(),
 }
 """One row a release: its files of the span, encoded (`voyager_native.encode_chunk`)."""
@@ -115,6 +122,7 @@ FRAGMENTS: Schema = {
 
 CANDIDATES: Schema = {
     "release_key": pl.UInt64(),
+    "session": pl.UInt32(),
     "kind": pl.String(),
     "message_id": pl.String(),
     "file_key": pl.UInt64(),
