@@ -237,7 +237,7 @@ def counts(conn: Connection) -> CatalogCounts:
             conn.cursor(row_factory=class_row(CatalogCounts))
             .execute(
                 "with few as (select count(*) as n"
-                "  from (select from release limit 100000) as some)"
+                "  from (select from release limit 100000) as held)"
                 " select case when few.n < 100000 then few.n else greatest(100000,"
                 "   (select reltuples::bigint from pg_class where oid = 'release'::regclass))"
                 "  end as releases,"
