@@ -46,11 +46,12 @@ def create_app(
         redoc_url=None,
         # A redirect would repeat the client's Host header.
         redirect_slashes=False,
-        root_path=unquote(urlsplit(base).path) if base else "",
         lifespan=lifespan,
+        # Its spans would carry the query string, and with it keys, to wherever OTEL_… points.
+        telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
     )
     app.state.services = Services(settings, catalog, base, now or _utc_now)
-    app.add_middleware(_PrefixMiddleware)
+    app.add_middleware(_PrefixMiddleware, prefix=unquote(urlsplit(base or "").path))
     errors.install(app)
     for module in (newznab_api, nzb, rss, health, pages):
         app.include_router(module.router)
@@ -59,15 +60,17 @@ def create_app(
 
 
 class _PrefixMiddleware:
-    """Answers the bare path prefix as the start page, which routes cannot name."""
+    """Takes the configured path prefix off an address; a proxy may have done it already."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app = app
+        self._prefix = prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        prefix = scope.get("root_path")
-        if prefix and scope.get("path") == prefix:
-            scope = {**scope, "path": f"{prefix}/"}
+        path: str = scope.get("path", "")
+        if self._prefix and f"{path}/".startswith(f"{self._prefix}/"):
+            # In place, because the answer to a failure is chosen by the outer scope's path.
+            scope["path"] = path.removeprefix(self._prefix) or "/"
         await self._app(scope, receive, send)
 
 

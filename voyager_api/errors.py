@@ -57,19 +57,12 @@ def answer_error(error: NewznabError, request: Request) -> Response:
 
 def is_download(request: Request, parameters: Parameters) -> bool:
     """Returns whether the caller acts on the HTTP status: NZBs and plain feeds."""
-    path = route_path(request)
-    if path.startswith(("/getnzb", "/rss")):
+    if request.scope["path"].startswith(("/getnzb", "/rss")):
         return True
     try:
         return function_of(parameters.first("t")) is Function.GET
     except NewznabError:
         return False
-
-
-def route_path(request: Request) -> str:
-    """Returns the path below the configured prefix."""
-    path: str = request.scope["path"]
-    return path.removeprefix(request.scope.get("root_path", "")) or "/"
 
 
 def install(app: FastAPI) -> None:
@@ -83,7 +76,7 @@ def install(app: FastAPI) -> None:
 
 def answer(error: NewznabError, request: Request) -> Response:
     """Returns the answer to a failed request: a document for programs, a line for people."""
-    if route_path(request).startswith(_PROTOCOL_PATHS):
+    if request.scope["path"].startswith(_PROTOCOL_PATHS):
         return answer_error(error, request)
     text = f"{error.description}. The start page is at /\n"
     status = http_status(error, download=True)

@@ -8,6 +8,7 @@ import logging
 import sys
 
 import uvicorn
+from fastapi import FastAPI
 
 from voyager_api.app import create_app
 from voyager_api.newznab.links import is_loopback
@@ -18,14 +19,10 @@ from voyager_core.settings import Settings, load_settings
 logger = logging.getLogger(__name__)
 
 
-def server_config(settings: Settings) -> uvicorn.Config:
-    """Returns how uvicorn runs the application.
-
-    Raises:
-        SettingsError: the settings cannot be used.
-    """
+def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
+    """Returns how uvicorn runs the application."""
     return uvicorn.Config(
-        create_app(settings),
+        app,
         host=settings.api.host,
         port=settings.api.port,
         http="h11",
@@ -50,7 +47,7 @@ def serve(settings: Settings) -> None:
             "VOYAGER_API__EXTERNAL_URL is not set: links name the address of the socket that a "
             "request arrives at, which is wrong behind a proxy or a published port"
         )
-    uvicorn.Server(server_config(settings)).run()
+    uvicorn.Server(server_config(settings, create_app(settings))).run()
 
 
 def main() -> int:

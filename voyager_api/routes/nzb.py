@@ -3,7 +3,6 @@
 from typing import Final
 
 from fastapi import APIRouter, Request, Response
-from voyager_core.nzb.writer import build_nzb
 
 from voyager_api import responses
 from voyager_api.deps import ParametersDep, Services, ServicesDep, presented_key
@@ -16,6 +15,7 @@ from voyager_api.responses import Answer
 from voyager_api.routes.access import admit_grab, identify
 from voyager_core.catalog.releases import nzb_source
 from voyager_core.domain.categories import category_label
+from voyager_core.nzb.writer import EmptyNzbError, build_nzb
 
 router = APIRouter()
 METHODS: Final = ["GET", "HEAD", "POST"]
@@ -65,12 +65,16 @@ def send_nzb(request: Request, services: Services, parameters: Parameters, given
         if request.method != "HEAD":
             admit_grab(conn, services, api_key, release.release_id)
     # The connection is back before the document is made, which takes longer than reading it.
-    body = build_nzb(release, chunks)
+    category = category_label(release.category)
+    try:
+        body = build_nzb(release, chunks, category=category)
+    except EmptyNzbError:
+        raise no_such_item() from None
     headers = [
         (b"Content-Disposition", content_disposition(release.name)),
         *dnzb_headers(
             name=release.name,
-            category=category_label(release.category),
+            category=category,
             details_url=services.links(request).details(release.public_id),
         ),
     ]

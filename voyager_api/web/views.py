@@ -1,10 +1,9 @@
 """What pages show, in the words and units that people read."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
-from voyager_api.newznab.dates import rfc2822
 from voyager_api.newznab.links import is_loopback
 from voyager_api.web.pages import age_text, number_text, size_text
 from voyager_core.catalog.groups import Newsgroup
@@ -74,7 +73,7 @@ def row_of(release: Release, now: datetime) -> Row:
         size_bytes=release.size_bytes,
         files=release.files,
         age=age_text(release.posted_at, now),
-        posted_text=rfc2822(release.posted_at),
+        posted_text=_date(release.posted_at),
     )
 
 
@@ -131,7 +130,7 @@ def steps_of(
         steps.append(
             Step(
                 "A key for each program.",
-                "It is shown once and belongs into the program's settings:",
+                "It is shown once; enter it in the program's settings:",
                 "voyager keys create sonarr",
             )
         )
@@ -151,8 +150,8 @@ def facts_of(release: Release, now: datetime) -> list[Fact]:
     facts = [
         Fact("Category", category_label(release.category)),
         Fact("Size", f"{size_text(release.size_bytes)} as posted"),
-        Fact("Posted", f"{age_text(release.posted_at, now)} ({rfc2822(release.posted_at)})"),
-        Fact("Found", f"{age_text(release.listed_at, now)} ({rfc2822(release.listed_at)})"),
+        Fact("Posted", f"{age_text(release.posted_at, now)} ({_date(release.posted_at)})"),
+        Fact("Found", f"{age_text(release.listed_at, now)} ({_date(release.listed_at)})"),
         Fact("Newsgroups", ", ".join(release.groups)),
         Fact("Poster", release.poster or "not the same for all files"),
         Fact("Files", _of(release.files, release.files_expected)),
@@ -173,3 +172,7 @@ def _of(found: int, expected: int | None) -> str:
     if expected is None:
         return number_text(found)
     return f"{number_text(found)} of {number_text(expected)}"
+
+
+def _date(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%d %b %Y, %H:%M} UTC"

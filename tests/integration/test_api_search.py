@@ -1,0 +1,253 @@
+"""Searches as clients send them, on a real catalog."""
+
+import json
+
+import pytest
+
+from tests.integration.api_support import BASE, NS, add_releases, open_api, shared_database
+
+SHOW = "Some.Show.S03E05.1080p.WEB.h264-GRP"
+NEXT = "Some.Show.S03E06.720p.HDTV.x264-GRP"
+PACK = "Some.Show.S03.1080p.BluRay.x264-GRP"
+DAILY = "Late.Talk.2026.10.09.Guest.Name.720p.WEB.h264-GRP"
+FILM = "Mr.Robots.Film.2019.2160p.UHD.BluRay.x265-GRP"
+ALBUM = "Some Band - First Album (2011) FLAC"
+BOOK = "Ann.Author.-.The.Title.2020.EPUB"
+HASHED = "a8f7d6e5c4b3a29180f7e6d5c4b3a291"
+EVERYTHING = (SHOW, NEXT, PACK, DAILY, FILM, ALBUM, BOOK, HASHED)
+
+
+@pytest.fixture
+def empty(database):
+    with open_api(database) as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def shared(postgres_server):
+    with shared_database(postgres_server) as database, open_api(database) as api:
+        add_releases(api.conn, *EVERYTHING)
+        yield api
+
+
+@pytest.fixture
+def api(shared):
+    shared.conn.execute("update release set password = -1 where password <> -1")
+    return shared
+
+
+def test_nz1_names_ignore_case_order_is_free_and_empty_is_absent(api):
+    for query in ("T=search&Q=&CAT=&LIMIT=2", "limit=2&minsize=&q=&t=search&unknown=x"):
+        response = api.client.get(f"/api?{query}&apikey={api.key}")
+        assert response.content.count(b"<item>") == 2
+
+
+def test_nz9_total_is_constant_across_pages_that_do_not_overlap(api):
+    pages = [api.feed(t="search", limit=3, offset=offset) for offset in (0, 3, 6, 9)]
+    totals = {page.find(f"{NS}response").get("total") for page in pages}
+    guids = [item.findtext("guid") for page in pages for item in page.iter("item")]
+    assert totals == {"8"}
+    assert len(guids) == len(set(guids)) == 8
+    assert [page.find(f"{NS}response").get("offset") for page in pages] == ["0", "3", "6", "9"]
+
+
+def test_an_offset_beyond_the_end_is_an_empty_page_with_the_total(api):
+    channel = api.feed(t="search", offset=10**17)
+    assert list(channel.iter("item")) == []
+    assert channel.find(f"{NS}response").get("total") == "8"
+
+
+def test_nz10_hydras_limit_of_1000_is_clamped_not_refused(empty):
+    add_releases(empty.conn, *(f"Release.Number.{number}.720p" for number in range(120)))
+    channel = empty.feed(t="search", limit=1000)
+    assert len(list(channel.iter("item"))) == 100
+    assert channel.find(f"{NS}response").get("total") == "120"
+
+
+def test_nz12_the_list_is_newest_first_and_stable(api):
+    assert api.titles(t="search") == list(reversed(EVERYTHING))
+    first, second = (api.get("/api", t="search").content for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("q", ["nothing like this", "Some Show S09E01", "zzz"])
+def test_nz13_no_match_is_a_valid_empty_feed(api, q):
+    channel = api.feed(t="search", q=q)
+    assert list(channel.iter("item")) == []
+    assert channel.find(f"{NS}response").attrib == {"offset": "0", "total": "0"}
+
+
+@pytest.mark.parametrize(
+    ("function", "titles"),
+    [
+        ("search", list(reversed(EVERYTHING))),
+        ("tvsearch", [DAILY, PACK, NEXT, SHOW]),
+        ("movie", [FILM]),
+        ("music", [ALBUM]),
+        ("book", [BOOK]),
+    ],
+)
+def test_nz14_without_words_every_function_gives_its_newest(api, function, titles):
+    assert api.titles(t=function) == titles
+
+
+@pytest.mark.parametrize("alias", ["tv", "tvshows", "tv-search", "TVSearch"])
+def test_aliases_of_functions_answer_alike(api, alias):
+    assert api.titles(t=alias) == [DAILY, PACK, NEXT, SHOW]
+
+
+def test_nz18_links_begin_with_the_configured_address_whatever_host_says(api):
+    headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example"}
+    response = api.client.get(f"/api?t=search&apikey={api.key}", headers=headers)
+    assert b"evil" not in response.content
+    assert response.content.count(BASE.encode()) >= 8 * 4
+
+
+def test_nz18_the_prefix_may_or_may_not_be_stripped_by_the_proxy(api):
+    for path in ("/api", "/voyager/api", "/voyager/api/", "/api/api"):
+        assert api.get(path, t="caps").content.startswith(b"<?xml")
+        assert b"<caps>" in api.get(path, t="caps").content
+    assert api.client.get("/voyager").headers["content-type"].startswith("text/html")
+
+
+def test_nz20_an_empty_catalog_is_an_empty_feed_and_said_so(empty):
+    assert empty.titles(t="search") == []
+    ready = empty.client.get("/readyz").json()
+    assert (ready["status"], ready["releases"]) == ("ready", False)
+    assert "Test" in ready["message"]
+
+
+def test_nz22_prowlarrs_age_in_every_limit_finds_what_age_alone_finds(api):
+    assert api.titles(t="search", q="some show", maxage=9000, minage=9000, maxsize=9000)
+
+
+def test_nz23_passworded_releases_can_be_left_out(api):
+    api.conn.execute("update release set password = 1 where name = %s", [SHOW])
+    assert SHOW not in api.titles(t="search", password=0)
+    assert SHOW in api.titles(t="search", password=1)
+    assert SHOW in api.titles(t="search")
+
+
+def test_password_is_told_only_when_it_was_looked_for(api):
+    api.conn.execute("update release set password = 1 where name = %s", [SHOW])
+    found = api.get("/api", t="search").content.decode()
+    assert found.count('name="password"') == 1
+    assert '<newznab:attr name="password" value="1"/>' in found
+
+
+@pytest.mark.parametrize("name", ["tvdbid", "rid", "imdbid", "tvmazeid", "traktid", "tmdbid"])
+def test_nz24_an_id_alone_is_never_the_newest_list(api, name):
+    assert api.titles(t="tvsearch", **{name: "121361"}) == []
+    assert api.titles(t="movie", **{name: "tt0848228"}) == []
+    assert api.titles(t="tvsearch", q="some show", season=3, ep=5, **{name: "121361"}) == [SHOW]
+
+
+def test_nz26_every_category_is_in_caps(empty):
+    text = empty.get("/api", t="caps").text
+    for number in (2000, 2010, 2020, 2030, 2040, 2045, 2050, 2060, 5030, 5040, 7030, 8010, 8020):
+        assert f'id="{number}"' in text
+
+
+@pytest.mark.parametrize(
+    "q", ["some show s03e05", "S03E05 SOME", "some.show_S03E05", "some-show+s03e05 [1080p]"]
+)
+def test_nz29_all_words_in_any_order_and_any_separator(api, q):
+    assert api.titles(t="search", q=q) == [SHOW]
+
+
+def test_nz31_excluded_words_exclude(api):
+    assert api.titles(t="search", q="some show --1080p") == [NEXT]
+    assert api.titles(t="search", q="some show !1080p") == [NEXT]
+    assert SHOW not in api.titles(t="search", q="-show")
+
+
+@pytest.mark.parametrize(
+    "q", ['"', '"a', "-", "--", "!", "*", "%", "\\", "'; drop table release", "^"]
+)
+def test_lone_operators_are_no_error(api, q):
+    assert isinstance(api.titles(t="search", q=q), list)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "titles"),
+    [
+        ({"season": "3", "ep": "5"}, [SHOW]),
+        ({"season": "S03", "ep": "E05"}, [SHOW]),
+        ({"season": "03"}, [PACK, NEXT, SHOW]),
+        ({"season": "2026", "ep": "10/09"}, [DAILY]),
+        ({"season": "2026"}, [DAILY]),
+        ({"season": "4"}, []),
+        ({"season": "00"}, []),
+    ],
+)
+def test_nz32_season_and_episode(api, parameters, titles):
+    assert api.titles(t="tvsearch", **parameters) == titles
+
+
+@pytest.mark.parametrize(
+    ("parameters", "titles"),
+    [
+        ({"cat": "5000"}, [DAILY, PACK, NEXT, SHOW]),
+        ({"cat": "5040,2045"}, [FILM, DAILY, PACK, NEXT, SHOW]),
+        ({"cat": "2000,999999"}, [FILM]),
+        ({"cat": "999999"}, []),
+        ({"cat": "5000", "q": "some show", "season": "3", "ep": "6"}, [NEXT]),
+        ({"group": "alt.binaries.test", "q": "first album"}, [ALBUM]),
+        ({"group": "alt.binaries.other"}, []),
+        ({"maxage": "1"}, []),
+        ({"minsize": "8000000"}, []),
+        ({"maxsize": "7000000", "q": "title"}, [BOOK]),
+    ],
+)
+def test_nz35_filters_narrow(api, parameters, titles):
+    assert api.titles(t="search", **parameters) == titles
+
+
+def test_nz36_a_parent_finds_its_children_and_a_child_itself(api):
+    (item,) = api.feed(t="search", cat="5000", q="some show s03e05").iter("item")
+    values = [
+        attr.get("value") for attr in item.iter(f"{NS}attr") if attr.get("name") == "category"
+    ]
+    assert values == ["5000", "5040"]
+    assert SHOW in api.titles(t="search", cat="5040")
+    assert SHOW not in api.titles(t="search", cat="5030")
+
+
+def test_nz33_titles_of_movies_music_and_books_are_words(api):
+    assert api.titles(t="movie", q="mr robots", year="2019") == [FILM]
+    assert api.titles(t="music", q="", artist="Some Band", album="First Album") == [ALBUM]
+    assert api.titles(t="book", author="Ann Author", title="Title") == [BOOK]
+    assert api.titles(t="book", author="Somebody Else", title="Title") == []
+
+
+def test_details_is_a_feed_of_one_item(api):
+    (item,) = api.feed(t="search", q="some show s03e05").iter("item")
+    guid = item.findtext("guid")
+    for given in (guid, guid.rpartition("/")[2]):
+        channel = api.feed(t="details", id=given)
+        assert [one.findtext("title") for one in channel.iter("item")] == [SHOW]
+        assert channel.find(f"{NS}response").attrib == {"offset": "0", "total": "1"}
+    assert api.titles(t="details", guid=guid) == [SHOW]
+
+
+def test_comments_of_a_release_are_an_empty_feed(api):
+    (item,) = api.feed(t="search", q="some show s03e05").iter("item")
+    assert api.titles(t="comments", id=item.findtext("guid")) == []
+
+
+def test_json_is_offered_for_searches_caps_and_errors(api):
+    document = api.get("/api", t="search", q="some show s03e05", o="json").json()
+    assert [item["title"] for item in document["channel"]["item"]] == [SHOW]
+    assert api.get("/api", t="caps", o="JSON").json()["limits"]["@attributes"]["max"] == "100"
+    assert api.get("/api", t="dance", o="json").json()["code"] == "202"
+
+
+def test_an_unreadable_name_is_under_hashed(api):
+    assert HASHED in api.titles(t="search", cat="8020")
+    assert HASHED not in api.titles(t="tvsearch")
+
+
+def test_caps_name_the_indexed_groups(api):
+    text = api.get("/api", t="caps").text
+    assert '<group id="1" name="alt.binaries.test"' in text
+    assert json.loads(api.get("/api", t="caps", o="json").text)["groups"]["group"]
