@@ -4,13 +4,16 @@
 //! every byte sequence is accepted, and what is not understood is counted under a [`reason::Reason`].
 #![deny(unsafe_code)]
 
+pub mod assemble;
 pub mod chunk;
 pub mod date;
+mod deflate;
 pub mod inflate;
 pub mod lines;
 mod mask;
 pub mod message_id;
 pub mod reason;
 pub mod subject;
+pub mod tables;
 pub mod text;
 pub mod xref;

@@ -1,6 +1,6 @@
 //! Where the control bytes of a text are: the one inner loop that every byte goes through.
 //!
-//! The only module of the engine with `unsafe`: it calls functions compiled for instructions that
+//! One of the two modules of the engine with `unsafe`: it calls functions compiled for instructions that
 //! the machine was asked for before. No pointer is touched.
 #![allow(
     unsafe_code,
