@@ -3,9 +3,10 @@
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from voyager_core.storage.errors import storage_error
 from voyager_core.storage.files import locked
 
 _LEDGER = ".usage"
@@ -26,8 +27,17 @@ class Usage:
 
     @contextmanager
     def changing(self) -> Iterator["UsageChange"]:
-        """Holds the lock; what is added to the yielded change is written at the end."""
-        with locked(self._ledger) as handle:
+        """Holds the lock; what is added to the yielded change is written at the end.
+
+        Raises:
+            StorageUnusable: the folder cannot be written to.
+            TransientError: another fault of the disk.
+        """
+        with ExitStack() as stack:
+            try:
+                handle = stack.enter_context(locked(self._ledger))
+            except OSError as error:
+                raise storage_error(error, self._root, doing="counting the blocks") from error
             before = _read(handle)
             change = UsageChange(count_blocks(self._root) if before is None else before)
             try:
