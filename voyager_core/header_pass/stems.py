@@ -91,6 +91,14 @@ def is_archive_start(name: pl.Expr) -> pl.Expr:
     return _ends(name, _FIRST_VOLUME) | is_lone_archive(name)
 
 
+def volume_number(name: pl.Expr) -> pl.Expr:
+    """Returns the number in a volume's name (0 without one), to tell the last volume."""
+    number = name.str.extract(
+        r"(?i)\.(?:part|7z\.|zip\.|rar\.|[r-z])?0*(\d{1,4})(?:\.\w{2,4})?$", 1
+    )
+    return number.cast(pl.UInt32, strict=False).fill_null(0)
+
+
 def is_sidecar(name: pl.Expr) -> pl.Expr:
     """Tells small companions: descriptions, checksums, NZBs, pictures."""
     return _ends(name, rf"\.(?:{_SIDECAR})")

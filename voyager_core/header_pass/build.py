@@ -1,0 +1,198 @@
+"""Files of a span to what the catalog stores: releases, chunks, fragments, candidates, counts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+import voyager_native
+from voyager_core.domain.categories import category_of
+from voyager_core.domain.episodes import parse_episode
+from voyager_core.domain.names import is_readable_name
+from voyager_core.domain.rulesets import RuleSet
+from voyager_core.domain.tokens import token_hashes
+from voyager_core.header_pass import stems
+from voyager_core.header_pass.candidates import find_candidates
+from voyager_core.header_pass.identity import identify_releases
+from voyager_core.header_pass.parse import ParsedSpan
+from voyager_core.header_pass.rules import apply_rules, count_drops, sample_rules
+from voyager_core.header_pass.schemas import (
+    BUILT_FILES,
+    CANDIDATES,
+    CHUNKS,
+    FRAGMENTS,
+    IDENTIFIED,
+    RELEASES,
+    RULE_COUNTS,
+    RULE_SAMPLES,
+    Schema,
+    conform,
+    empty,
+)
+
+_UINT32_MAX = (1 << 32) - 1
+_KEY = ["release_key", "session"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSpan:
+    """The frames of a span, each with the columns of its schema in `schemas`.
+
+    Attributes:
+        files: every file (`BUILT_FILES`); dropped ones have no release key.
+        releases: one row a release and session of which the span holds files (`RELEASES`).
+        chunks: their files, encoded (`CHUNKS`).
+        fragments: files that the span's edges may have cut (`FRAGMENTS`).
+        candidates: articles worth reading later (`CANDIDATES`).
+        rule_counts: what each rule dropped (`RULE_COUNTS`).
+        rule_samples: a sample of it (`RULE_SAMPLES`).
+    """
+
+    files: pl.DataFrame
+    releases: pl.DataFrame
+    chunks: pl.DataFrame
+    fragments: pl.DataFrame
+    candidates: pl.DataFrame
+    rule_counts: pl.DataFrame
+    rule_samples: pl.DataFrame
+
+    def __post_init__(self) -> None:
+        """Checks every frame against its schema."""
+        for name, schema in _SCHEMAS.items():
+            object.__setattr__(self, name, conform(getattr(self, name), schema, what=name))
+
+
+_SCHEMAS: dict[str, Schema] = {
+    "files": BUILT_FILES,
+    "releases": RELEASES,
+    "chunks": CHUNKS,
+    "fragments": FRAGMENTS,
+    "candidates": CANDIDATES,
+    "rule_counts": RULE_COUNTS,
+    "rule_samples": RULE_SAMPLES,
+}
+
+
+def build_span(parsed: ParsedSpan, rules: RuleSet, *, now: datetime) -> BuiltSpan:
+    """Returns what the catalog stores of a parsed span.
+
+    Every article of `parsed.files` ends in exactly one place: in a chunk, in a fragment, or
+    in the count of the rule that dropped its file.
+
+    Args:
+        parsed: the span's files.
+        rules: the rules in force.
+        now: the time; years after the next one are taken for no years.
+    """
+    identified = apply_rules(identify_releases(parsed.files), rules)
+    kept = identified.filter(pl.col("dropped_by").is_null())
+    built = build_files(kept.filter(~pl.col("is_fragment")).drop("dropped_by"), now=now)
+    dropped = pl.col("dropped_by").is_not_null()
+    return BuiltSpan(
+        files=identified.with_columns(
+            release_key=pl.when(dropped).then(None).otherwise("release_key")
+        ),
+        releases=built.releases,
+        chunks=built.chunks,
+        fragments=kept.filter("is_fragment"),
+        candidates=built.candidates,
+        rule_counts=count_drops(identified),
+        rule_samples=sample_rules(identified, rules),
+    )
+
+
+def build_files(files: pl.DataFrame, *, now: datetime) -> BuiltSpan:
+    """Returns releases, chunks and candidates of identified whole files, merged ones included."""
+    files = conform(files, IDENTIFIED, what="identified files")
+    return BuiltSpan(
+        files=files.with_columns(dropped_by=pl.lit(None, pl.String)),
+        releases=_releases(files, now=now),
+        chunks=_chunks(files),
+        fragments=empty(FRAGMENTS),
+        candidates=find_candidates(files),
+        rule_counts=empty(RULE_COUNTS),
+        rule_samples=empty(RULE_SAMPLES),
+    )
+
+
+def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
+    total = pl.col("parts_total")
+    # An announced total may be any number; what was found is the least that there is.
+    expected = pl.when(total > 0).then(total).otherwise("parts_found").cast(pl.UInt64)
+    constant = pl.col("poster_constant").all() & (pl.col("poster").n_unique() == 1)
+    releases = (
+        files.sort(*_KEY, "first_number", "file_key")
+        .group_by(_KEY, maintain_order=True)
+        .agg(
+            pl.col("release_name").first().alias("name"),
+            pl.when(constant).then(pl.col("poster").first()).alias("poster"),
+            pl.col("group").first(),
+            pl.col("groups").str.split(" ").explode().unique(maintain_order=True),
+            pl.col("first_posted_at").min().alias("posted_at"),
+            pl.col("last_posted_at").max(),
+            pl.col("file_key").n_unique().alias("files"),
+            pl.col("file_total").max().alias("files_expected"),
+            pl.col("parts_found").cast(pl.UInt64).sum().clip(0, _UINT32_MAX).alias("segments"),
+            pl.when((total > 0).any())
+            .then(expected.sum().clip(0, _UINT32_MAX))
+            .alias("segments_expected"),
+            pl.col("size_bytes").sum(),
+            stems.is_par2(pl.col("name")).any().alias("has_par2"),
+        )
+    )
+    return releases.join(_said_by_names(releases, now=now), on=["name", "group"], how="left")
+
+
+def _said_by_names(releases: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
+    """Returns what follows from each distinct name and group."""
+    names = releases.select("name", "group").unique()
+    rows = [_said_by(name, group, now=now) for name, group in names.iter_rows()]
+    types = {
+        each: RELEASES[each]
+        for each in (
+            "is_readable",
+            "category",
+            "season",
+            "season_last",
+            "episode",
+            "episode_last",
+            "aired_on",
+            "year",
+            "tok",
+        )
+    }
+    return pl.concat([names, pl.DataFrame(rows, schema=types)], how="horizontal")
+
+
+def _said_by(name: str, group: str, *, now: datetime) -> dict[str, object]:
+    is_readable = is_readable_name(name)
+    episode = parse_episode(name)
+    year = episode.year
+    return {
+        "is_readable": is_readable,
+        "category": category_of(name, is_readable=is_readable, group=group),
+        "season": episode.season,
+        "season_last": episode.season_last,
+        "episode": episode.episode,
+        "episode_last": episode.episode_last,
+        "aired_on": episode.air_date,
+        "year": year if year is None or year <= now.year + 1 else None,
+        "tok": token_hashes(name),
+    }
+
+
+def _chunks(files: pl.DataFrame) -> pl.DataFrame:
+    ordered = files.sort(*_KEY, "file_index", "name", "first_number", "file_key")
+    engine_columns = [name for name in files.columns if name not in _ADDED]
+    rows = [
+        {
+            "release_key": part["release_key"][0],
+            "session": part["session"][0],
+            "payload": voyager_native.encode_chunk(part.select(engine_columns)),
+        }
+        for part in ordered.partition_by(_KEY, maintain_order=True)
+    ]
+    return pl.DataFrame(rows, schema=dict(CHUNKS))
+
+
+_ADDED = {"release_key", "session", "release_rank", "release_name"}

@@ -1,0 +1,114 @@
+"""Articles worth reading later: what tells most about a release for one article read.
+
+At most one of each kind a release: the first article of the first archive volume (password,
+inner names), the parity index (every name, size and hash), the only file under a random name
+(its kind, its real name), and the end of a 7z archive, where its list stands.
+"""
+
+import polars as pl
+
+import voyager_native
+from voyager_core.domain.names import is_readable_name
+from voyager_core.header_pass import stems
+from voyager_core.header_pass.schemas import CANDIDATES, conform, empty
+
+_KEY = ["release_key", "session"]
+_SEVENZ = r"(?i)\.7z(?:\.\d{2,4})?$"
+
+
+def find_candidates(files: pl.DataFrame) -> pl.DataFrame:
+    """Returns the candidates of identified whole files (`schemas.CANDIDATES`)."""
+    if files.is_empty():
+        return empty(CANDIDATES)
+    name = pl.col("name")
+    rows = files.select(
+        *_KEY,
+        "file_key",
+        "name",
+        "size_bytes",
+        "first_message_id",
+        "parts_total",
+        "parts_found",
+        "payload",
+        _stem=stems.key_stem(name),
+        _par2=stems.is_par2(name),
+        _start=stems.is_archive_start(name),
+        _volume=stems.volume_number(name),
+        _sevenz=name.str.contains(_SEVENZ),
+        _member=stems.is_member(name),
+        _sidecar=stems.is_sidecar(name),
+    )
+    archives = rows.filter(pl.col("_start") & ~pl.col("_par2"))
+    # A release may hold samples and subtitles in archives of their own; the biggest is meant.
+    first = _one(_with_archive_size(rows, archives), "_archive_bytes", biggest=True)
+    index = _one(rows.filter("_par2"), "size_bytes", biggest=False)
+    sevenz = _last_volumes(rows, first)
+    picked = [
+        _of(first, "archive_first", last=False),
+        _of(index, "par2_index", last=False),
+        _of(_lone_random(rows), "lone_random", last=False),
+        _of(sevenz, "sevenz_last", last=True),
+    ]
+    found = pl.concat(picked).sort(*_KEY, "kind")
+    return conform(found, CANDIDATES, what="candidates")
+
+
+def _with_archive_size(rows: pl.DataFrame, archives: pl.DataFrame) -> pl.DataFrame:
+    sizes = (
+        rows.filter(pl.col("_member") & ~pl.col("_par2"))
+        .group_by(*_KEY, "_stem")
+        .agg(pl.col("size_bytes").sum().alias("_archive_bytes"))
+    )
+    return archives.join(sizes, on=[*_KEY, "_stem"], how="left")
+
+
+def _last_volumes(rows: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame:
+    """Returns the last volume of each 7z archive whose first volume is a candidate."""
+    archives = first.filter("_sevenz").select(*_KEY, "_stem")
+    volumes = rows.filter("_sevenz").join(archives, on=[*_KEY, "_stem"])
+    return volumes.sort(*_KEY, "_volume", "name", descending=[False, False, True, False]).unique(
+        _KEY, keep="first", maintain_order=True
+    )
+
+
+def _lone_random(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the file of each release whose only content it is, where its name is random."""
+    content = rows.filter(~pl.col("_par2") & ~pl.col("_sidecar"))
+    alone = content.filter((pl.len().over(_KEY) == 1) & ~pl.col("_start"))
+    random = [not is_readable_name(name) for name in alone["name"].to_list()]
+    return alone.filter(pl.Series(random, dtype=pl.Boolean))
+
+
+def _one(rows: pl.DataFrame, by: str, *, biggest: bool) -> pl.DataFrame:
+    return rows.sort(
+        *_KEY, by, "name", "file_key", descending=[False, False, biggest, False, False]
+    ).unique(_KEY, keep="first", maintain_order=True)
+
+
+def _of(rows: pl.DataFrame, kind: str, *, last: bool) -> pl.DataFrame:
+    """Returns the first or last article of each file; none when that article is missing."""
+    found = [
+        {
+            "release_key": row["release_key"],
+            "session": row["session"],
+            "kind": kind,
+            "message_id": article[0],
+            "file_key": row["file_key"],
+            "part": article[1],
+        }
+        for row in rows.iter_rows(named=True)
+        if (article := _article(row, last=last)) is not None
+    ]
+    return pl.DataFrame(found, schema=dict(CANDIDATES))
+
+
+def _article(row: dict[str, object], *, last: bool) -> tuple[object, object] | None:
+    total = row["parts_total"]
+    if not last and row["parts_found"] == total:
+        return row["first_message_id"], 1
+    segments = pl.DataFrame(voyager_native.decode_segments(row["payload"])).sort("part")
+    wanted = total if last and total else 1
+    if last and not total:
+        wanted = segments["part"].max()
+    match = segments.filter(pl.col("part") == wanted)
+    return None if match.is_empty() else (match["message_id"][0], wanted)

@@ -1,0 +1,90 @@
+"""Overview blocks of a span to files: the engine's work, as polars frames."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+import voyager_native
+from voyager_core.domain.ranges import Span
+from voyager_core.header_pass.schemas import ARTICLES, FILES, REJECTS, conform
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSpan:
+    """What the engine found in a span.
+
+    Attributes:
+        files: one row a file (`schemas.FILES`).
+        articles: one row a line (`schemas.ARTICLES`); empty unless asked for.
+        rejects: lines that are in no file, by reason, with samples (`schemas.REJECTS`).
+        stats: the engine's counters: lines, kept, rejected, blocks, times and sizes.
+        errors: what could not be inflated; the rest of the span went on.
+    """
+
+    files: pl.DataFrame
+    articles: pl.DataFrame
+    rejects: pl.DataFrame
+    stats: Mapping[str, int]
+    errors: tuple[str, ...] = ()
+
+
+def parse_span(
+    span: Span,
+    blocks: Iterable[bytes],
+    *,
+    groups: Mapping[str, int],
+    now: datetime,
+    keep_articles: bool = False,
+) -> ParsedSpan:
+    """Returns the files of a span.
+
+    Nothing in a block is an error: what the engine does not understand is counted.
+
+    Args:
+        span: the numbers that were asked for.
+        blocks: as received, in order: compressed in any of the known ways, or plain lines.
+        groups: the indexed groups and their priority numbers; the lowest owns a crosspost.
+        now: dates after it are taken as it.
+        keep_articles: also return one row for every line.
+    """
+    return parse_blocks(
+        span.group,
+        blocks,
+        low=span.low,
+        high=span.high,
+        groups=groups,
+        now=now,
+        keep_articles=keep_articles,
+    )
+
+
+def parse_blocks(
+    group: str,
+    blocks: Iterable[bytes],
+    *,
+    low: int,
+    high: int,
+    groups: Mapping[str, int],
+    now: datetime,
+    keep_articles: bool = False,
+) -> ParsedSpan:
+    """Returns the files of lines between two numbers; 0 for both means no bounds."""
+    indexer = voyager_native.SpanIndexer(
+        group,
+        low,
+        high,
+        groups=dict(groups),
+        now=int(now.timestamp()),
+        keep_articles=keep_articles,
+    )
+    errors = [report.error for block in blocks if (report := indexer.feed(block)).error]
+    tables = indexer.finish()
+    return ParsedSpan(
+        files=conform(pl.DataFrame(tables.files), FILES, what="files"),
+        articles=conform(pl.DataFrame(tables.articles), ARTICLES, what="articles"),
+        rejects=conform(pl.DataFrame(tables.rejects), REJECTS, what="rejects"),
+        stats=dict(tables.stats),
+        errors=tuple(errors),
+    )
