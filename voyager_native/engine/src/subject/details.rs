@@ -3,8 +3,8 @@
 use super::counter::{self, Counter, Mark};
 use super::names::{self, Name};
 use super::words::{
-    last_yenc, only_filler, only_separators, separator_at, skip_filler, trim, trim_filler,
-    trim_size_back,
+    first_yenc, last_yenc, only_filler, only_separators, separator_at, skip_filler, trim,
+    trim_filler, trim_size_back,
 };
 use super::{Segment, Span32, Subject, flags, request};
 
@@ -109,6 +109,7 @@ fn quoted(s: &[u8], segment: &Segment, name: Name) -> Found {
         .or_else(|| leading(s, name.outer_start))
         .or_else(|| bare_before(s, name.outer_start))
         .or_else(|| before_limit(s, segment, name.outer_end))
+        .or_else(|| at_the_end(s, segment))
         .or_else(|| apart(s, segment, name.outer_start));
     Found {
         name: Some(name),
@@ -122,10 +123,16 @@ fn quoted(s: &[u8], segment: &Segment, name: Name) -> Found {
 fn before_name(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
     counter::last_before(s, name).filter(|found| {
         name - found.end <= MAX_GAP
-            && only_filler(s, found.end, name)
+            && between_counter_and_name(s, found.end, name)
             && !found.is_years()
             && !is_cut(segment, found)
     })
+}
+
+/// Whether only separators, sizes and perhaps a `yEnc` stand in `from..to`.
+fn between_counter_and_name(s: &[u8], from: usize, to: usize) -> bool {
+    let yenc = first_yenc(s, from).filter(|at| at + 4 <= to);
+    only_filler(s, from, yenc.unwrap_or(to)) && yenc.is_none_or(|at| only_filler(s, at + 4, to))
 }
 
 /// The counter right after a name, or after the sizes that follow it.
@@ -136,7 +143,11 @@ fn after_name(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
         if counter::opens(s[i])
             && let Some(found) = counter::bracketed(s, i)
         {
-            return Some(found).filter(|found| !found.is_years() && !is_cut(segment, found));
+            if is_cut(segment, &found) {
+                i = found.end;
+                continue;
+            }
+            return Some(found).filter(|found| !found.is_years());
         }
         let step = separator_at(s, i);
         if step > 0 {
@@ -217,6 +228,18 @@ fn before_limit(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
             && only_filler(s, found.end, limit)
             && !found.is_years()
             && !is_cut(segment, found)
+    })
+}
+
+/// A counter after the segment counter that ends the subject.
+fn at_the_end(s: &[u8], segment: &Segment) -> Option<Counter> {
+    let last_cut = segment.cuts.iter().map(|cut| cut.end as usize).max()?;
+    counter::last_before(s, s.len()).filter(|found| {
+        segment.counted
+            && found.start >= last_cut
+            && only_filler(s, last_cut, found.start)
+            && only_filler(s, found.end, s.len())
+            && !found.is_years()
     })
 }
 
@@ -395,7 +418,7 @@ fn fill(
     let region = head_region(s, segment, yenc, found);
     if found.flags & flags::BRACKET_NAME == 0 {
         let (start, end) = trim(s, region.0, region.1);
-        subject.head = Span32::new(start, trim_size_back(s, start, end));
+        subject.head = telling(s, start, trim_size_back(s, start, end));
         subject.request = request::find(s, region.0, region.1);
     } else {
         subject.head = found.folder;
@@ -435,6 +458,18 @@ fn head_region(
     }
 }
 
+/// The stretch, provided that a letter or digit of any script is in it.
+fn telling(s: &[u8], start: usize, end: usize) -> Span32 {
+    let tells = s[start..end]
+        .iter()
+        .any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    if tells {
+        Span32::new(start, end)
+    } else {
+        Span32::default()
+    }
+}
+
 /// The first free text after the name: before `yEnc`, between it and the segment counter, after that.
 fn tail(
     s: &[u8],
@@ -461,8 +496,9 @@ fn tail(
     for (start, end) in stops {
         if from < start {
             let (start, end) = trim_filler(s, from, start);
-            if start < end {
-                return Span32::new(start, end);
+            let text = telling(s, start, end);
+            if !text.is_empty() {
+                return text;
             }
         }
         from = from.max(end);

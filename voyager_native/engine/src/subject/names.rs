@@ -126,8 +126,9 @@ fn quote_at(s: &[u8], i: usize) -> Option<usize> {
     match s.get(i)? {
         b'"' => Some(1),
         0xe2 => matches!(s.get(i + 1..i + 3)?, [0x80, 0x9c..=0x9e]).then_some(3),
-        // No UTF-8 character begins with these, so after ASCII they are Windows-1252.
+        // Windows-1252, by itself or read as latin-1 and written as UTF-8.
         0x84 | 0x93 | 0x94 => (i == 0 || s[i - 1].is_ascii()).then_some(1),
+        0xc2 => matches!(s.get(i + 1)?, 0x84 | 0x93 | 0x94).then_some(2),
         _ => None,
     }
 }

@@ -93,8 +93,10 @@ fn after_yenc(s: &[u8], from: usize) -> Option<Segment> {
     // `yEnc 5/42`
     let start = (from..s.len()).find(|i| s[*i].is_ascii_digit())?;
     let bare = counter::bare_at(s, start)?;
-    (only_separators(s, from, start) && only_filler(s, bare.end, s.len()))
-        .then(|| counted(&bare, std::iter::once(bare)))
+    // `yEnc (12/14` is cut, and its total with it.
+    let free =
+        only_separators(s, from, start) && !s[from..start].iter().copied().any(counter::opens);
+    (free && only_filler(s, bare.end, s.len())).then(|| counted(&bare, std::iter::once(bare)))
 }
 
 /// The counters in `from..` that stand in no quotes opened there.
@@ -121,7 +123,15 @@ fn counters_outside_quotes(s: &[u8], from: usize) -> impl Iterator<Item = Counte
 
 /// The last counter of the subject, when only separators and sizes follow it.
 fn before_end(s: &[u8]) -> Option<Segment> {
-    let found = last_stroke(s, s.len()).filter(|found| only_filler(s, found.end, s.len()))?;
+    let last = last_stroke(s, s.len()).filter(|found| only_filler(s, found.end, s.len()))?;
+    // `"f.rar" (1/8) [3/12]`: as after `yEnc`, the round one is the segment's.
+    let round = last_stroke(s, last.start).filter(|round| {
+        last.open != b'('
+            && round.open == b'('
+            && only_filler(s, round.end, last.start)
+            && names::ends_name(s, round.start)
+    });
+    let found = round.unwrap_or(last);
     let mut segment = with_copy(s, &found);
     segment.either = found.open != b'(' && names::ends_name(s, found.start) && is_alone(s, &found);
     settled(segment)
