@@ -1,8 +1,32 @@
-//! Python binding of the Voyager engine.
+//! Python binding of the Voyager engine: registers, converts, releases the GIL.
+#![deny(unsafe_code)]
+
+mod capsule;
+mod clock;
+mod frames;
+mod indexer;
+mod tools;
+
 use pyo3::prelude::*;
 
 /// The compiled half of `voyager_native`.
 #[pymodule]
-fn _native(_m: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+mod _native {
+    #[pymodule_export]
+    use crate::capsule::ArrowStream;
+    #[pymodule_export]
+    use crate::indexer::{BlockReport, SpanIndexer, SpanTables};
+    #[pymodule_export]
+    use crate::tools::{inflate, inflate_ns, parse_lines, parse_subject};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("PARSER_VERSION", voyager_engine::PARSER_VERSION)?;
+        module.add("CODEC_VERSION", voyager_engine::chunk::CODEC_VERSION)?;
+        module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
+        module.add("FILE_FLAGS", crate::tools::file_flags())?;
+        module.add("REJECT_REASONS", crate::tools::reject_reasons())
+    }
 }

@@ -17,3 +17,6 @@ pub mod subject;
 pub mod tables;
 pub mod text;
 pub mod xref;
+
+/// Version of the grammar and of the rules by which lines become files. Stored with every span.
+pub const PARSER_VERSION: u32 = 1;

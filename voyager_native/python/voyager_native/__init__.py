@@ -1,1 +1,43 @@
-"""The Rust core of Voyager, as Python sees it."""
+"""The Rust core of Voyager, as Python sees it: overview blocks to files, files to chunks and back."""
+
+import warnings
+
+from voyager_native import _native
+from voyager_native._native import (
+    CODEC_VERSION,
+    DEBUG_BUILD,
+    FILE_FLAGS,
+    PARSER_VERSION,
+    REJECT_REASONS,
+    ArrowStream,
+    BlockReport,
+    SpanIndexer,
+    SpanTables,
+    inflate,
+    inflate_ns,
+    parse_lines,
+    parse_subject,
+)
+
+__all__ = [
+    "CODEC_VERSION",
+    "DEBUG_BUILD",
+    "FILE_FLAGS",
+    "PARSER_VERSION",
+    "REJECT_REASONS",
+    "ArrowStream",
+    "BlockReport",
+    "SpanIndexer",
+    "SpanTables",
+    "inflate",
+    "inflate_ns",
+    "parse_lines",
+    "parse_subject",
+]
+
+if _native.DEBUG_BUILD:
+    warnings.warn(
+        "voyager_native is a debug build: correct, but many times slower. Build it with --release.",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,227 @@
+//! The end of a span: what was left open is decided, and files become rows.
+
+use std::borrow::Cow;
+
+use super::file::{Entry, Lowest};
+use super::generations::settle;
+use super::log::Log;
+use super::rejects::{Cause, Tallies};
+use super::sealed::{Sealed, Summary};
+use super::{Config, Filer, RowPlace, Rows, doubtful, keys};
+use crate::reason::Reason;
+use crate::subject;
+use crate::tables::{Articles, Files, Tables, flags};
+use crate::text::to_utf8;
+
+/// A file whose missing parts are further away than this many numbers is not waited for.
+const REACH_MARGIN: u64 = 2000;
+/// Missing parts may be this many times further apart than the parts that were seen.
+const REACH_FACTOR: u64 = 4;
+
+/// Makes the tables of a span.
+pub(super) fn finish(mut filer: Filer) -> Tables {
+    doubtful::resolve(&mut filer.set, &mut filer.keys);
+    let mut files = Files::default();
+    let mut log = Log::default();
+    let mut entry_keys = vec![0; filer.set.entries.len()];
+    for index in 0..filer.set.entries.len() {
+        let entry = &filer.set.entries[index];
+        entry_keys[index] = entry.key;
+        if entry.log.heads.is_empty() {
+            if let Some(sealed) = entry.sealed.as_deref().copied() {
+                push_file(&mut files, &filer, index, &sealed, 0);
+            }
+            continue;
+        }
+        log.clear();
+        filer.set.take_articles(index as u32, &mut log);
+        finish_file(&mut filer, &mut files, index, &log);
+    }
+    let duplicates = std::mem::take(&mut filer.set.duplicates);
+    for head in &duplicates.heads {
+        reject_duplicate(&mut filer, head.row, duplicates.id(head));
+    }
+    files.payloads = std::mem::take(&mut filer.set.vault.records);
+    let articles = filer
+        .rows
+        .take()
+        .map(|rows| articles(rows, &entry_keys, filer.tallies.names()));
+    Tables {
+        files,
+        articles,
+        rejects: filer.tallies.into_table(),
+        lines: filer.lines,
+        rejected: filer.rejected,
+    }
+}
+
+/// Tells duplicates and reposts of a file apart and makes a row of each posting.
+fn finish_file(filer: &mut Filer, files: &mut Files, index: usize, log: &Log) {
+    let settled = settle(log, &mut filer.set.ids);
+    for duplicate in &settled.duplicates {
+        let head = &log.heads[*duplicate];
+        reject_duplicate(filer, head.row, log.id(head));
+    }
+    for (generation, order) in (0..).zip(&settled.generations) {
+        // Ids come from the scanner, which bounds their length, and parts ascend: nothing can be refused.
+        let Ok(sealed) = filer.set.vault.seal(log, order.iter().copied()) else {
+            continue;
+        };
+        let key = keys::of_generation(filer.set.entries[index].key, generation);
+        push_file(files, filer, index, &sealed, generation);
+        if let Some(rows) = &mut filer.rows {
+            for at in order {
+                let head = &log.heads[*at];
+                let row = &mut rows.rows[head.row as usize];
+                row.place = RowPlace::Key(key);
+                row.part = head.part;
+            }
+        }
+    }
+}
+
+fn reject_duplicate(filer: &mut Filer, row: u32, id: &[u8]) {
+    let cause = Cause::Reason(Reason::Duplicate);
+    filer.rejected += 1;
+    filer.tallies.add(cause, id);
+    if let Some(rows) = &mut filer.rows {
+        rows.rows[row as usize].place = RowPlace::Rejected(Tallies::number(cause));
+    }
+}
+
+/// Appends the row of one posting of a file.
+fn push_file(files: &mut Files, filer: &Filer, index: usize, sealed: &Sealed, generation: u32) {
+    let entry = &filer.set.entries[index];
+    let summary = &sealed.summary;
+    let lowest = &entry.lowest;
+    let text = subject_of(filer.set.subjects.get(lowest.subject), lowest, summary);
+    let parsed = subject::parse(&text);
+    let bytes = &text[..];
+    let text_of = |span: subject::Span32| span.of(bytes);
+    files
+        .file_key
+        .push(keys::of_generation(entry.key, generation));
+    files.base_key.push(entry.key);
+    files
+        .generation
+        .push(u16::try_from(generation).unwrap_or(u16::MAX));
+    files.subject.push(&to_utf8(bytes));
+    files.name.push(&to_utf8(text_of(parsed.name)));
+    files.head.push(&to_utf8(text_of(parsed.head)));
+    files.tail.push(&to_utf8(text_of(parsed.tail)));
+    files.request.push(&to_utf8(text_of(parsed.request)));
+    let is_counted = entry.flags & flags::COUNTER_IS_SEGMENTS == 0;
+    files
+        .file_index
+        .push(parsed.file_index.filter(|_| is_counted));
+    files
+        .file_total
+        .push(parsed.file_total.filter(|_| is_counted));
+    files.parts_total.push(entry.total);
+    files.parts_found.push(summary.found);
+    files.size_bytes.push(summary.size_bytes);
+    files
+        .poster
+        .push(&to_utf8(filer.posters.get(summary.poster)));
+    files.poster_constant.push(summary.poster_constant);
+    files.groups.push(&to_utf8(filer.groups.get(lowest.groups)));
+    let time = |posted: u32| (posted > 0).then_some(i64::from(posted));
+    files.first_posted_at.push(time(summary.first_posted));
+    files.last_posted_at.push(time(summary.last_posted));
+    files.first_number.push(summary.first_number);
+    files.last_number.push(summary.last_number);
+    files
+        .first_message_id
+        .push(&to_utf8(filer.set.vault.first_ids.get(sealed.first_id)));
+    files
+        .flags
+        .push(flags_of(entry, summary, parsed.flags, generation));
+    let (is_fragment, low, high) = reach(&filer.config, entry.total, summary);
+    files.is_fragment.push(is_fragment);
+    files.reach_low.push(low);
+    files.reach_high.push(high);
+    files.payload.push(sealed.record);
+}
+
+/// The subject of a posting: that of the file's lowest part, with its own part number in the counters.
+fn subject_of<'a>(text: &'a [u8], lowest: &Lowest, summary: &Summary) -> Cow<'a, [u8]> {
+    if summary.lowest_part == lowest.part {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len() + 8);
+    let mut from = 0;
+    for cut in subject::segment(text).cuts {
+        let cut = cut.start as usize..cut.end as usize;
+        let Some(counter) = text.get(cut.clone()).filter(|_| cut.start >= from) else {
+            continue;
+        };
+        let is_digit = |byte: &&u8| byte.is_ascii_digit();
+        let before = counter.iter().take_while(|byte| !is_digit(byte)).count();
+        let width = counter[before..].iter().take_while(is_digit).count();
+        if width == 0 {
+            continue;
+        }
+        out.extend_from_slice(&text[from..cut.start + before]);
+        out.extend_from_slice(format!("{:0width$}", summary.lowest_part).as_bytes());
+        from = cut.start + before + width;
+    }
+    out.extend_from_slice(&text[from..]);
+    Cow::Owned(out)
+}
+
+fn flags_of(entry: &Entry, summary: &Summary, grammar: u32, generation: u32) -> u32 {
+    let mut bits = grammar & 0xffff | entry.flags;
+    let mut set = |bit: u32, is_set: bool| bits = bits & !bit | if is_set { bit } else { 0 };
+    set(
+        subject::flags::PART_OVER_TOTAL,
+        entry.total > 0 && summary.highest_part > entry.total,
+    );
+    set(subject::flags::UNKNOWN_TOTAL, entry.total == 0);
+    set(flags::UNDATED, summary.last_posted == 0);
+    set(flags::SIZE_UNKNOWN, summary.some_size_unknown);
+    set(flags::SUBJECT_CUT, entry.lowest.is_cut);
+    set(flags::REPOST, generation > 0);
+    bits
+}
+
+/// Whether missing parts may lie outside the span, and the numbers between which they may lie.
+fn reach(config: &Config, total: u32, summary: &Summary) -> (bool, u64, u64) {
+    let (first, last) = (summary.first_number, summary.last_number);
+    if summary.found >= total {
+        return (false, first, last);
+    }
+    let missing = u64::from(total - summary.found);
+    let step = ((last - first) / u64::from(summary.found.max(2) - 1)).max(1);
+    let distance = missing
+        .saturating_mul(step)
+        .saturating_mul(REACH_FACTOR)
+        .saturating_add(REACH_MARGIN);
+    let (low, high) = (
+        first.saturating_sub(distance),
+        last.saturating_add(distance),
+    );
+    let leaves = (config.low > 0 && low < config.low) || (config.high > 0 && high > config.high);
+    (leaves, low, high)
+}
+
+fn articles(rows: Rows, keys: &[u64], reasons: Vec<String>) -> Articles {
+    let mut table = Articles {
+        reasons,
+        message_ids: rows.ids,
+        ..Articles::default()
+    };
+    for row in rows.rows {
+        table.number.push(row.number);
+        let (key, reason) = match row.place {
+            RowPlace::Rejected(cause) => (None, Some(cause)),
+            RowPlace::Entry(index) => (Some(keys[index as usize]), None),
+            RowPlace::Key(key) => (Some(key), None),
+        };
+        table.file_key.push(key);
+        table.reason.push(reason);
+        table.part.push(key.map(|_| row.part));
+        table.size_bytes.push(row.size);
+        table.message_id.push(row.has_id.then_some(row.id));
+    }
+    table
+}

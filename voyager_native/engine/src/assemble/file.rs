@@ -1,0 +1,309 @@
+//! The files of a span while its lines come in.
+
+use super::generations;
+use super::log::{Facts, Log};
+use super::sealed::{IdSet, Sealed, Vault};
+use super::texts::KeyMap;
+use crate::tables::{ByteStore, Stored};
+
+/// Longest stored subject in bytes.
+pub(super) const SUBJECT_LIMIT: usize = 2000;
+/// A file without a new article for so many lines is encoded as far as it is there.
+const IDLE_LINES: u64 = 200_000;
+/// How often idle files are looked for.
+const SWEEP_LINES: u64 = 100_000;
+/// Most empty logs that are kept for the next files.
+const SPARE_LOGS: usize = 64;
+/// Largest log that is kept for the next files.
+const SPARE_BYTES: usize = 64 << 10;
+
+/// In which way a file was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// By its subject without the segment counter.
+    Ordinary,
+    /// By its subject without any counter, until it is known whose the counter is.
+    Doubtful,
+}
+
+/// The line that the texts of a file are taken from: of its lowest part the one with the lowest number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lowest {
+    pub(super) part: u32,
+    pub(super) number: u64,
+    pub(super) subject: Stored,
+    pub(super) groups: u32,
+    pub(super) is_cut: bool,
+}
+
+/// One file.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: u64,
+    pub(super) total: u32,
+    pub(super) flags: u32,
+    /// The part whose lines have two equal counters; 0 for none.
+    twin: u32,
+    pub(super) lowest: Lowest,
+    pub(super) log: Log,
+    pub(super) sealed: Option<Box<Sealed>>,
+    /// Number of logged articles at which the file may be whole.
+    attempt_at: usize,
+    last_line: u64,
+}
+
+impl Entry {
+    /// A file without articles.
+    pub(super) fn new(key: u64, total: u32, twin: u32, flags: u32) -> Self {
+        Self {
+            key,
+            total,
+            flags,
+            twin,
+            lowest: Lowest {
+                part: u32::MAX,
+                number: u64::MAX,
+                subject: Stored::default(),
+                groups: 0,
+                is_cut: false,
+            },
+            log: Log::default(),
+            sealed: None,
+            attempt_at: if total == 0 {
+                usize::MAX
+            } else {
+                total as usize
+            },
+            last_line: 0,
+        }
+    }
+}
+
+/// All files of a span.
+#[derive(Debug)]
+pub(super) struct FileSet {
+    pub(super) entries: Vec<Entry>,
+    ordinary: KeyMap,
+    doubtful: KeyMap,
+    pub(super) subjects: ByteStore,
+    pub(super) vault: Vault,
+    pub(super) ids: IdSet,
+    /// Articles that were found to be duplicates when their file was encoded.
+    pub(super) duplicates: Log,
+    order: Vec<u32>,
+    spare: Vec<Log>,
+    swept_at: u64,
+}
+
+impl FileSet {
+    pub(super) fn new(keep_rows: bool) -> Self {
+        Self {
+            entries: Vec::new(),
+            ordinary: KeyMap::new(),
+            doubtful: KeyMap::new(),
+            subjects: ByteStore::default(),
+            vault: Vault::new(keep_rows),
+            ids: IdSet::default(),
+            duplicates: Log::default(),
+            order: Vec::new(),
+            spare: Vec::new(),
+            swept_at: 0,
+        }
+    }
+
+    /// The entry with this key.
+    #[inline]
+    pub(super) fn find(&self, place: Place, key: u64) -> Option<u32> {
+        match place {
+            Place::Ordinary => self.ordinary.get(key),
+            Place::Doubtful => self.doubtful.get(key),
+        }
+    }
+
+    /// Adds an entry whose key is not there.
+    pub(super) fn insert(&mut self, place: Place, mut entry: Entry) -> u32 {
+        let index = self.entries.len() as u32;
+        if let Some(log) = self.spare.pop() {
+            entry.log = log;
+        }
+        match place {
+            Place::Ordinary => self.ordinary.insert(entry.key, index),
+            Place::Doubtful => self.doubtful.insert(entry.key, index),
+        }
+        self.entries.push(entry);
+        index
+    }
+
+    /// Whether a line of this part has two equal counters.
+    #[inline]
+    pub(super) fn is_twin(&self, index: u32, part: u32) -> bool {
+        self.entries[index as usize].twin == part
+    }
+
+    /// The From of the article that came last.
+    #[inline]
+    pub(super) fn last_poster(&self, index: u32) -> Option<u32> {
+        let entry = &self.entries[index as usize];
+        let logged = entry.log.heads.last().map(|head| head.poster);
+        logged.or_else(|| entry.sealed.as_ref().map(|sealed| sealed.summary.poster))
+    }
+
+    /// Whether a line is now the one that the texts of the file are taken from.
+    #[inline]
+    pub(super) fn is_lowest(&self, index: u32, part: u32, number: u64) -> bool {
+        let lowest = &self.entries[index as usize].lowest;
+        (part, number) < (lowest.part, lowest.number)
+    }
+
+    /// Takes the texts of the file from this line.
+    pub(super) fn set_lowest(
+        &mut self,
+        index: u32,
+        part: u32,
+        number: u64,
+        subject: &[u8],
+        groups: u32,
+    ) {
+        let entry = &mut self.entries[index as usize];
+        let kept = cut(subject, SUBJECT_LIMIT);
+        entry.lowest = Lowest {
+            part,
+            number,
+            subject: self.subjects.replace(entry.lowest.subject, kept),
+            groups,
+            is_cut: kept.len() < subject.len(),
+        };
+    }
+
+    /// Logs an article; encodes the file when it is whole.
+    #[inline]
+    pub(super) fn push(&mut self, index: u32, facts: Facts, id: &[u8], line: u64) {
+        let entry = &mut self.entries[index as usize];
+        entry.last_line = line;
+        entry.log.push(facts, id);
+        if entry.log.heads.len() == entry.attempt_at && entry.sealed.is_none() {
+            self.try_close(index);
+        }
+    }
+
+    /// Encodes a file if its logged articles are exactly its parts.
+    fn try_close(&mut self, index: u32) {
+        let entry = &mut self.entries[index as usize];
+        let total = entry.total as usize;
+        let heads = &entry.log.heads;
+        self.order.clear();
+        self.order.resize(total, u32::MAX);
+        let mut distinct = 0;
+        let mut is_plain = heads.len() == total;
+        for (at, head) in (0..).zip(heads) {
+            match self.order.get_mut((head.part as usize).wrapping_sub(1)) {
+                Some(place) if *place == u32::MAX => {
+                    *place = at;
+                    distinct += 1;
+                }
+                _ => is_plain = false,
+            }
+        }
+        if distinct < total {
+            // Something came twice: at the earliest it is whole when as many more came as parts are missing.
+            entry.attempt_at = heads.len() + (total - distinct);
+            return;
+        }
+        entry.attempt_at = usize::MAX;
+        self.ids.reset(total);
+        if is_plain && self.order.iter().all(|at| self.ids.insert(&entry.log, *at)) {
+            let order = self.order.iter().map(|at| *at as usize);
+            if let Ok(sealed) = self.vault.seal(&entry.log, order) {
+                entry.sealed = Some(Box::new(sealed));
+                self.recycle(index);
+            }
+            return;
+        }
+        self.close_settled(index);
+    }
+
+    /// Encodes a file without its duplicates, unless it was posted more than once.
+    fn close_settled(&mut self, index: u32) {
+        let entry = &mut self.entries[index as usize];
+        let settled = generations::settle(&entry.log, &mut self.ids);
+        let [order] = &settled.generations[..] else {
+            return;
+        };
+        if let Ok(sealed) = self.vault.seal(&entry.log, order.iter().copied()) {
+            entry.sealed = Some(Box::new(sealed));
+            self.duplicates.append_some(&entry.log, &settled.duplicates);
+            self.recycle(index);
+        }
+    }
+
+    /// Takes the log away from a file whose articles are encoded.
+    fn recycle(&mut self, index: u32) {
+        let mut log = std::mem::take(&mut self.entries[index as usize].log);
+        log.clear();
+        if self.spare.len() < SPARE_LOGS && log.capacity() <= SPARE_BYTES {
+            self.spare.push(log);
+        }
+    }
+
+    /// Encodes what is there of files that no article came to for long; `line` is the number of lines so far.
+    pub(super) fn close_idle(&mut self, line: u64) {
+        if line < self.swept_at + SWEEP_LINES {
+            return;
+        }
+        self.swept_at = line;
+        for index in 0..self.entries.len() {
+            let entry = &self.entries[index];
+            let is_idle = entry.last_line + IDLE_LINES <= line;
+            if is_idle && entry.sealed.is_none() && !entry.log.heads.is_empty() {
+                self.close_settled(index as u32);
+            }
+        }
+    }
+
+    /// The entries that were named without counters.
+    pub(super) fn doubtful_entries(&self) -> impl Iterator<Item = u32> + use<> {
+        let mut entries = self.doubtful.values();
+        entries.sort_unstable();
+        entries.into_iter()
+    }
+
+    /// The subject of the lowest part.
+    pub(super) fn subject(&self, index: u32) -> &[u8] {
+        self.subjects
+            .get(self.entries[index as usize].lowest.subject)
+    }
+
+    /// Moves all articles of a file to the end of `log`, those that were encoded as well.
+    pub(super) fn take_articles(&mut self, index: u32, log: &mut Log) {
+        let entry = &mut self.entries[index as usize];
+        if let Some(sealed) = entry.sealed.take() {
+            self.vault.open(&sealed, log);
+        }
+        log.append(&entry.log, None);
+        entry.log.clear();
+    }
+
+    /// Adds the articles that were taken from one file to another.
+    pub(super) fn give(&mut self, from: u32, to: u32, log: &Log) {
+        let lowest = self.entries[from as usize].lowest;
+        let entry = &mut self.entries[to as usize];
+        entry.log.append(log, None);
+        let part = log.heads.iter().map(|head| head.part).min();
+        let part = part.unwrap_or(lowest.part);
+        if (part, lowest.number) < (entry.lowest.part, entry.lowest.number) {
+            entry.lowest = Lowest { part, ..lowest };
+        }
+    }
+}
+
+/// At most `limit` bytes of valid UTF-8, without cutting a character.
+fn cut(text: &[u8], limit: usize) -> &[u8] {
+    if text.len() <= limit {
+        return text;
+    }
+    let mut end = limit;
+    while end > 0 && text[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    &text[..end]
+}

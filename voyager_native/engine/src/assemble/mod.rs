@@ -1,0 +1,377 @@
+//! Overview lines to files.
+//!
+//! What is in a file depends on the lines of the span alone, never on their order:
+//! - The key of a file is its subject without the segment counter, the number of parts and the owner group.
+//! - Articles are logged per file as they come. A file whose parts are all there is encoded at once; articles
+//!   that come later wait for the end, where the file is opened again.
+//! - Of articles with one message-id the lowest number stays. Reposts are told apart by [`generations`].
+//! - A line with one counter twice (`[3/40] … (3/40)`) is filed apart under its subject without counters, and
+//!   decided at the end: see [`doubtful`].
+
+mod doubtful;
+mod emit;
+mod file;
+mod generations;
+mod keys;
+mod log;
+mod rejects;
+mod sealed;
+mod texts;
+
+use crate::date::DateParser;
+use crate::lines::{Line, Scanner};
+use crate::message_id::part_of;
+use crate::reason::Reason;
+use crate::subject::{self, Segment, Subject};
+use crate::tables::{ByteStore, Tables, flags};
+use crate::text::{decode_header, needs_decoding, to_utf8};
+use crate::xref::{Owner, Owners, group_names};
+use file::{Entry, FileSet, Place};
+use keys::Keys;
+use log::Facts;
+use rejects::{Cause, Tallies};
+use texts::Texts;
+
+/// What a span is, and what is known beforehand.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The newsgroup that is indexed.
+    pub group: String,
+    /// Lowest article number of the span; 0 for none.
+    pub low: u64,
+    /// Highest article number of the span; 0 for none.
+    pub high: u64,
+    /// All indexed newsgroups with their priority numbers; the lowest owns an article.
+    pub groups: Vec<(String, u32)>,
+    /// Now, in seconds since 1970: later dates are taken as now.
+    pub now: i64,
+    /// Whether a row per line is wanted.
+    pub keep_articles: bool,
+}
+
+/// What one block gave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockCounts {
+    /// Overview lines.
+    pub lines: u64,
+    /// Lines that are in no file. A repeated message-id is found out at the end and not counted here.
+    pub rejected: u64,
+    /// Lowest article number.
+    pub first_number: Option<u64>,
+    /// Highest article number.
+    pub last_number: Option<u64>,
+}
+
+/// Files the lines of one span.
+#[derive(Debug)]
+pub struct Assembler {
+    scanner: Scanner,
+    filer: Filer,
+}
+
+impl Assembler {
+    /// An assembler that has seen no line.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            scanner: Scanner::new(),
+            filer: Filer::new(config),
+        }
+    }
+
+    /// Files the lines of a block of overview text.
+    pub fn add_text(&mut self, text: &[u8]) -> BlockCounts {
+        self.filer.block = BlockCounts::default();
+        let filer = &mut self.filer;
+        self.scanner.scan(text, &mut |line| filer.add(&line));
+        filer.set.close_idle(filer.lines);
+        filer.block
+    }
+
+    /// Counts a block that could not be inflated; `sample` is its start.
+    ///
+    /// How many lines are lost with it is unknown: it counts as one line, in no file.
+    pub fn add_undecodable(&mut self, sample: &[u8]) -> BlockCounts {
+        let filer = &mut self.filer;
+        filer.block = BlockCounts::default();
+        filer.add(&Line {
+            raw: sample,
+            number: None,
+            subject: &[],
+            poster: &[],
+            date: &[],
+            message_id: &[],
+            size: None,
+            lines: None,
+            xref: &[],
+            reason: Some(Reason::UndecodableBlock),
+        });
+        filer.block
+    }
+
+    /// Decides what was left open and gives the tables.
+    #[must_use]
+    pub fn finish(self) -> Tables {
+        emit::finish(self.filer)
+    }
+}
+
+/// A row of the articles table until the end.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    number: Option<u64>,
+    place: RowPlace,
+    part: u32,
+    size: Option<u32>,
+    id: crate::tables::Stored,
+    has_id: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum RowPlace {
+    /// In no file: number of the cause.
+    Rejected(u16),
+    /// In a file of the set.
+    Entry(u32),
+    /// In a file whose key is known.
+    Key(u64),
+}
+
+/// The articles table until the end.
+#[derive(Debug, Default)]
+struct Rows {
+    rows: Vec<Row>,
+    ids: ByteStore,
+}
+
+/// Everything but the scanner, which hands out lines while this files them.
+#[derive(Debug)]
+struct Filer {
+    config: Config,
+    owners: Owners,
+    dates: DateParser,
+    keys: Keys,
+    set: FileSet,
+    posters: Texts,
+    groups: Texts,
+    tallies: Tallies,
+    rows: Option<Rows>,
+    lines: u64,
+    rejected: u64,
+    block: BlockCounts,
+    decoded: Vec<u8>,
+    names: Vec<u8>,
+}
+
+impl Filer {
+    fn new(config: Config) -> Self {
+        let owners = Owners::new(&config.group, &config.groups);
+        Self {
+            owners,
+            dates: DateParser::new(),
+            keys: Keys::new(&config.group),
+            set: FileSet::new(config.keep_articles),
+            posters: Texts::new(),
+            groups: Texts::new(),
+            tallies: Tallies::new(config.groups.iter().map(|group| group.0.as_str())),
+            rows: config.keep_articles.then(Rows::default),
+            lines: 0,
+            rejected: 0,
+            block: BlockCounts::default(),
+            decoded: Vec::new(),
+            names: Vec::new(),
+            config,
+        }
+    }
+
+    fn add(&mut self, line: &Line<'_>) {
+        self.lines += 1;
+        self.block.lines += 1;
+        if let Some(rows) = &mut self.rows {
+            rows.rows.push(Row {
+                number: line.number,
+                place: RowPlace::Rejected(0),
+                part: 0,
+                size: line.size.and_then(|size| u32::try_from(size).ok()),
+                id: rows.ids.push(line.message_id),
+                has_id: !line.message_id.is_empty(),
+            });
+        }
+        if let Err(cause) = self.file(line) {
+            self.rejected += 1;
+            self.block.rejected += 1;
+            self.tallies.add(cause, line.raw);
+            if let Some(row) = self.rows.as_mut().and_then(|rows| rows.rows.last_mut()) {
+                row.place = RowPlace::Rejected(Tallies::number(cause));
+            }
+        }
+    }
+
+    /// Files a line, or tells why it is in no file.
+    #[inline]
+    fn file(&mut self, line: &Line<'_>) -> Result<(), Cause> {
+        if let Some(reason) = line.reason {
+            return Err(Cause::Reason(reason));
+        }
+        let number = line.number.ok_or(Cause::Reason(Reason::BadNumber))?;
+        let (low, high) = (self.config.low, self.config.high);
+        if number < low || (high > 0 && number > high) {
+            return Err(Cause::Reason(Reason::OutsideSpan));
+        }
+        let block = &mut self.block;
+        block.first_number = Some(block.first_number.map_or(number, |first| first.min(number)));
+        block.last_number = Some(block.last_number.map_or(number, |last| last.max(number)));
+        if let Owner::Other(owner) = self.owners.owner(line.xref) {
+            return Err(Cause::Crosspost(owner));
+        }
+        let mut decoded = std::mem::take(&mut self.decoded);
+        let subject = readable(line.subject, &mut decoded);
+        let filed = self.file_subject(line, number, subject);
+        self.decoded = decoded;
+        filed
+    }
+
+    fn file_subject(&mut self, line: &Line<'_>, number: u64, text: &[u8]) -> Result<(), Cause> {
+        let mut segment = subject::segment(text);
+        let mut how = 0;
+        let mut details = None;
+        if !segment.counted {
+            (segment, how, details) = uncounted(text, line.message_id)?;
+        } else if segment.part == 0 {
+            if segment.total > 0 {
+                return Err(Cause::Reason(Reason::Description));
+            }
+            // `(0/0)`: a file of which nothing is counted, so its one segment is the first.
+            segment.part = 1;
+        }
+        let key = self.keys.of(text, &segment.cuts, segment.total);
+        let index = match self.set.find(Place::Ordinary, key) {
+            Some(index) if !self.set.is_twin(index, segment.part) => index,
+            _ => self.new_place(text, &segment, key, how, details)?,
+        };
+        let posted = self.dates.parse(line.date).map_or(0, |seconds| {
+            u32::try_from(seconds.min(self.config.now)).unwrap_or(0)
+        });
+        let facts = Facts {
+            number,
+            part: segment.part,
+            size: line.size.map_or(0, |size| u32::try_from(size).unwrap_or(0)),
+            posted,
+            poster: self.poster(index, line.poster),
+            row: self.rows.as_ref().map_or(0, |rows| rows.rows.len() - 1) as u32,
+        };
+        if let Some(row) = self.rows.as_mut().and_then(|rows| rows.rows.last_mut()) {
+            row.place = RowPlace::Entry(index);
+            row.part = segment.part;
+        }
+        if self.set.is_lowest(index, segment.part, number) {
+            let groups = self.groups_of(line.xref);
+            self.set
+                .set_lowest(index, segment.part, number, text, groups);
+        }
+        self.set.push(index, facts, line.message_id, self.lines);
+        Ok(())
+    }
+
+    /// The entry for a line whose ordinary key has none, or whose two counters are equal.
+    #[cold]
+    fn new_place(
+        &mut self,
+        text: &[u8],
+        segment: &Segment,
+        key: u64,
+        how: u32,
+        details: Option<Subject>,
+    ) -> Result<u32, Cause> {
+        let details = details.unwrap_or_else(|| subject::details(text, segment));
+        if details.flags & subject::flags::INDEX_SPAM != 0 {
+            return Err(Cause::Reason(Reason::IndexSpam));
+        }
+        if how == 0 && details.flags & subject::flags::AMBIGUOUS != 0 {
+            let bare = doubtful::key_without_counters(&mut self.keys, text, &details);
+            if let Some(index) = self.set.find(Place::Doubtful, bare) {
+                return Ok(index);
+            }
+            let entry = Entry::new(bare, segment.total, 0, how);
+            return Ok(self.set.insert(Place::Doubtful, entry));
+        }
+        if let Some(index) = self.set.find(Place::Ordinary, key) {
+            return Ok(index);
+        }
+        let twin = match (details.file_index, details.file_total) {
+            (Some(index), Some(total)) if how == 0 && total == segment.total && total > 1 => index,
+            _ => 0,
+        };
+        let entry = Entry::new(key, segment.total, twin, how);
+        Ok(self.set.insert(Place::Ordinary, entry))
+    }
+
+    /// The number of a From. Most files have one, so the last one of the file is compared first.
+    #[inline]
+    fn poster(&mut self, index: u32, poster: &[u8]) -> u32 {
+        match self.set.last_poster(index) {
+            Some(last) if self.posters.get(last) == poster => last,
+            _ => self.posters.number(poster),
+        }
+    }
+
+    /// The newsgroups of an Xref as one text, the indexed one first.
+    fn groups_of(&mut self, xref: &[u8]) -> u32 {
+        let own = self.config.group.as_bytes();
+        self.names.clear();
+        self.names.extend_from_slice(own);
+        let mut seen: Vec<&[u8]> = vec![own];
+        for name in group_names(xref) {
+            if !seen.contains(&name) {
+                seen.push(name);
+                self.names.push(b' ');
+                self.names.extend_from_slice(name);
+            }
+        }
+        self.groups.number(&self.names)
+    }
+}
+
+/// The subject as it is parsed and stored: decoded where needed, valid UTF-8.
+#[inline]
+fn readable<'a>(raw: &'a [u8], decoded: &'a mut Vec<u8>) -> &'a [u8] {
+    if needs_decoding(raw) {
+        decode_header(raw, decoded);
+        return decoded;
+    }
+    if raw.is_ascii() || std::str::from_utf8(raw).is_ok() {
+        return raw;
+    }
+    decoded.clear();
+    decoded.extend_from_slice(to_utf8(raw).as_bytes());
+    decoded
+}
+
+/// What a subject without a segment counter is a part of: by the message-id, or one article with a clear name.
+fn uncounted(text: &[u8], message_id: &[u8]) -> Result<(Segment, u32, Option<Subject>), Cause> {
+    let counted = |part, total| Segment {
+        part,
+        total,
+        counted: true,
+        ..Segment::default()
+    };
+    if let Some((part, total)) = part_of(message_id) {
+        return match part {
+            0 if total > 0 => Err(Cause::Reason(Reason::Description)),
+            _ => Ok((counted(part.max(1), total), flags::COUNTED_BY_ID, None)),
+        };
+    }
+    let none = Cause::Reason(Reason::NoCounter);
+    // A name with an extension has a dot: most subjects without a counter are random and have none.
+    if memchr::memchr(b'.', text).is_none() {
+        return Err(none);
+    }
+    let details = subject::details(text, &Segment::default());
+    if details.flags & subject::flags::INDEX_SPAM != 0 {
+        return Err(Cause::Reason(Reason::IndexSpam));
+    }
+    if details.name.is_empty() || details.flags & subject::flags::EXTENSION == 0 {
+        return Err(none);
+    }
+    Ok((counted(1, 1), flags::SINGLE_BY_NAME, Some(details)))
+}
