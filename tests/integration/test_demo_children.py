@@ -98,6 +98,22 @@ def test_a_service_that_does_not_start_shows_the_end_of_its_log(kit, tmp_path):
         kit.children.start(service(tmp_path, "bad", code))
 
 
+def test_the_first_error_of_a_long_log_is_shown_and_nothing_of_an_earlier_start(kit, tmp_path):
+    code = """
+        print("ValueError: the true reason")
+        for number in range(200):
+            print("  line", number)
+        sys.exit(1)
+    """
+    for _ in range(2):
+        with pytest.raises(ServiceError, match="the true reason") as caught:
+            kit.children.start(service(tmp_path, "bad", textwrap.dedent(code)))
+        kit.children.stop()
+    assert "line 199" in str(caught.value)
+    assert "line 5\n" not in str(caught.value)
+    assert str(caught.value).count("the true reason") == 1
+
+
 def test_a_program_that_does_not_exist_is_told(kit, tmp_path):
     with pytest.raises(ServiceError, match="nothing"):
         kit.children.start(service(tmp_path, "nothing", "", command=("/no/such/program",)))
@@ -178,32 +194,40 @@ def test_a_service_that_ignores_sigterm_is_killed(kit, tmp_path):
     assert "deaf: does not stop by itself, killing it" in kit.lines
 
 
-def test_children_die_with_a_parent_that_is_killed(tmp_path):
+DEAF = """
+    import os, subprocess
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    helper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    ready(f"{os.getpid()} {helper.pid}")
+    while True:
+        signal.pause()
+"""
+
+
+@pytest.mark.parametrize("code", [PID, DEAF], ids=["obedient", "deaf"])
+def test_children_die_with_a_parent_that_is_killed(tmp_path, code):
     ready = tmp_path / "child.ready"
-    child = script(
-        tmp_path,
-        "child",
-        textwrap.dedent(READY) + "import os; ready(str(os.getpid())); signal.pause()",
-    )
-    code = f"""
+    child = script(tmp_path, "child", textwrap.dedent(READY) + textwrap.dedent(code))
+    starter = f"""
         import threading, time
         from pathlib import Path
         from voyager_core.demo.children import Children, Service
         children = Children(environment={{}}, log_dir=Path({str(tmp_path)!r}), report=print,
-                            stopping=threading.Event())
+                            stopping=threading.Event(), orphan_grace_seconds=0.3)
         children.start(Service("child", {child!r}, Path({str(ready)!r}).exists))
         Path({str(tmp_path / "parent.ready")!r}).write_text("yes")
         time.sleep(60)
     """
-    parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)])
+    parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(starter)])
     try:
         wait_for((tmp_path / "parent.ready").exists, what="the parent did not start")
-        pid = int(ready.read_text())
-        assert is_alive(pid)
+        pids = [int(pid) for pid in ready.read_text().split()]
+        assert all(is_alive(pid) for pid in pids)
     finally:
         parent.kill()
         parent.wait()
-    wait_for(lambda: not is_alive(pid), what="the child outlived its parent")
+    wait_for(lambda: not any(is_alive(pid) for pid in pids), what="a child outlived its parent")
 
 
 def test_a_second_start_on_the_same_folder_is_refused_and_told_where_the_first_is(tmp_path):

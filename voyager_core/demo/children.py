@@ -1,10 +1,10 @@
 """Child processes: started one after the other, watched, and stopped with everything below them.
 
-On Linux the kernel ends each child when its parent ends, however that happens. Elsewhere
-only an orderly stop reaches them.
+When the parent ends in whatever way, the kernel asks each child to end (on Linux), and a
+guardian ends what does not listen.
 """
 
-import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,12 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from voyager_core.catalog.postgres_programs import RunAs
+from voyager_core.demo import guardian
+from voyager_core.demo.guardian import session_members, signal_session
 from voyager_core.errors import PermanentError, VoyagerError
 
 _POLL_SECONDS = 0.1
 _KILL_WAIT_SECONDS = 5.0
 _TAIL_LINES = 25
 _LOG_KEPT_BYTES = 16_000_000
+_EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception)\b")
+# Dagster colours its log lines in files too.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class ServiceError(PermanentError):
@@ -60,6 +65,7 @@ class _Child:
     service: Service
     process: "subprocess.Popen[bytes]"
     log: Path
+    log_start: int
 
 
 class Children:
@@ -70,6 +76,8 @@ class Children:
         log_dir: one `<name>.log` a service.
         report: takes one line for a person.
         stopping: set by somebody else to give up waiting.
+        orphan_grace_seconds: after the death of this process, how long the services have to
+            end before they are killed.
     """
 
     def __init__(
@@ -79,12 +87,15 @@ class Children:
         log_dir: Path,
         report: Callable[[str], None],
         stopping: threading.Event,
+        orphan_grace_seconds: float = 10,
     ) -> None:
         self._environment = environment
         self._log_dir = log_dir
         self._report = report
         self._stopping = stopping
+        self._orphan_grace_seconds = orphan_grace_seconds
         self._running: list[_Child] = []
+        self._guardian: subprocess.Popen[str] | None = None
 
     def start(self, service: Service) -> None:
         """Starts a service and waits until it is ready. Call it from the main thread.
@@ -106,7 +117,7 @@ class Children:
             if time.monotonic() - began > service.timeout_seconds:
                 msg = (
                     f"{service.name} is not ready after {service.timeout_seconds:g} seconds"
-                    f"{_log_end(child.log)}"
+                    f"{_log_end(child)}"
                 )
                 raise ServiceError(msg)
             self._stopping.wait(_POLL_SECONDS)
@@ -125,7 +136,7 @@ class Children:
             code = child.process.poll()
             if code is not None:
                 how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-                msg = f"{child.service.name} {how}{_log_end(child.log)}"
+                msg = f"{child.service.name} {how}{_log_end(child)}"
                 raise ServiceError(msg)
 
     def stop(self) -> None:
@@ -133,6 +144,7 @@ class Children:
         running, self._running = self._running, []
         for stage in sorted({child.service.stage for child in running}, reverse=True):
             self._stop_stage([child for child in running if child.service.stage == stage])
+        self._dismiss_guardian()
 
     def _spawn(self, service: Service) -> _Child:
         log = self._log_dir / f"{service.name}.log"
@@ -145,6 +157,7 @@ class Children:
             command = RunAs("self").command(Path(program), *arguments, death_signal=signal.SIGTERM)
         try:
             with log.open("ab") as output:
+                log_start = output.tell()
                 process = subprocess.Popen(  # noqa: S603 - commands come from this package
                     command,
                     env=dict(self._environment),
@@ -157,73 +170,68 @@ class Children:
         except OSError as error:
             msg = f"{service.name} cannot be run: {error}"
             raise ServiceError(msg) from error
-        child = _Child(service, process, log)
+        child = _Child(service, process, log, log_start)
         self._running.append(child)
+        self._guard(process.pid)
         return child
 
     def _stop_stage(self, children: list[_Child]) -> None:
         """Ends the services and what they started: first asks, then kills."""
         for child in children:
-            for pid in _session_members(child.process.pid):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGTERM)
+            signal_session(child.process.pid, signal.SIGTERM)
         deadline = time.monotonic() + max(child.service.grace_seconds for child in children)
         while time.monotonic() < deadline and any(_is_alive(child) for child in children):
             time.sleep(_POLL_SECONDS)
         for child in children:
             if _is_alive(child):
                 self._report(f"{child.service.name}: does not stop by itself, killing it")
-            for pid in _session_members(child.process.pid):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+            signal_session(child.process.pid, signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):
                 child.process.wait(_KILL_WAIT_SECONDS)
+
+    def _guard(self, session: int) -> None:
+        """Tells the guardian, started with the first service, what to end after this process."""
+        if self._guardian is None:
+            self._guardian = subprocess.Popen(  # noqa: S603 - this package's own script
+                [sys.executable, "-I", "-S", guardian.__file__, str(self._orphan_grace_seconds)],
+                env={},
+                stdin=subprocess.PIPE,
+                start_new_session=True,
+                text=True,
+            )
+        with suppress(BrokenPipeError):
+            assert self._guardian.stdin is not None
+            self._guardian.stdin.write(f"{session}\n")
+            self._guardian.stdin.flush()
+
+    def _dismiss_guardian(self) -> None:
+        guard, self._guardian = self._guardian, None
+        if guard is not None:
+            # The pipe's end is its sign to leave; nothing is left for it to do.
+            with suppress(subprocess.TimeoutExpired):
+                guard.communicate(timeout=_KILL_WAIT_SECONDS)
 
 
 def _is_alive(child: _Child) -> bool:
     ended = child.process.poll() is not None
-    return not ended or bool(_session_members(child.process.pid))
+    return not ended or bool(session_members(child.process.pid))
 
 
-def _session_members(session: int) -> set[int]:
-    """Returns the living processes of a session: a service and everything that it started."""
-    found = set()
+def _log_end(child: _Child) -> str:
+    """Returns what a service wrote since its start, for a message: the end, and the first error."""
     try:
-        entries = os.listdir("/proc")  # noqa: PTH208 - thousands of entries, names are enough
-    except OSError:
-        return {session} if _exists(session) else set()
-    for entry in entries:
-        if not entry.isdigit():
-            continue
-        try:
-            text = Path(f"/proc/{entry}/stat").read_text(encoding="ascii", errors="replace")
-        except OSError:
-            continue
-        # After the name in brackets: state, parent, group, session.
-        fields = text.rpartition(")")[2].split()
-        if len(fields) > 3 and fields[0] not in "ZX" and int(fields[3]) == session:
-            found.add(int(entry))
-    return found
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _log_end(log: Path) -> str:
-    """Returns the end of a log for a message: `; its log … ends with:` and the lines."""
-    try:
-        text = log.read_text(encoding="utf-8", errors="replace")
+        with child.log.open("rb") as file:
+            file.seek(child.log_start)
+            text = file.read().decode("utf-8", "replace")
     except OSError:
         return ""
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
+    lines = [line.rstrip() for line in _COLOUR.sub("", text).splitlines() if line.strip()]
     if not lines:
-        return f"; its log {log} is empty"
-    listed = "\n".join(f"  | {line}" for line in lines)
-    return f"; its log {log} ends with:\n{listed}"
+        return f"; its log {child.log} says nothing"
+    shown = lines[-_TAIL_LINES:]
+    # Of a chain of exceptions the first is the reason, and far above the end.
+    cause = next((line for line in lines if _EXCEPTION.match(line)), None)
+    if cause is not None and cause not in shown:
+        shown = [cause, "…", *shown]
+    listed = "\n".join(f"  | {line}" for line in shown)
+    return f"; its log {child.log} ends with:\n{listed}"

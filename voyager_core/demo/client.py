@@ -1,12 +1,10 @@
 """A small Newznab client: lists what the API offers and reads NZBs, as any reader would."""
 
-import json
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from voyager_core.demo.compare import FoundFile, FoundRelease
@@ -123,24 +121,6 @@ def fetch(url: str, *, data: bytes | None = None, timeout_seconds: float | None 
         msg = f"{url.partition('?')[0]} does not answer: {error}"
         raise ClientError(msg) from error
     return body
-
-
-def graphql(base: str, query: str, *, timeout_seconds: float = 5) -> Any:
-    """Returns the data of a query to Dagster's webserver.
-
-    Raises:
-        ClientError: no answer, or errors in it.
-    """
-    body = json.dumps({"query": query}).encode()
-    try:
-        answer = json.loads(fetch(f"{base}/graphql", data=body, timeout_seconds=timeout_seconds))
-    except ValueError as error:
-        msg = f"{base}/graphql answers no JSON"
-        raise ClientError(msg) from error
-    if answer.get("errors"):
-        msg = f"{base}/graphql answers {answer['errors'][0].get('message')}"
-        raise ClientError(msg)
-    return answer["data"]
 
 
 def _xml(url: str) -> ET.Element:

@@ -6,6 +6,7 @@ way. Core does not import Dagster or the web framework; it starts their programs
 
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,8 @@ from voyager_core.catalog.embedded import EmbeddedPostgres, embedded_postgres
 from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.stored_settings import pin_settings
 from voyager_core.demo.children import Children, Service, StopRequestedError
-from voyager_core.demo.client import ClientError, fetch, graphql
+from voyager_core.demo.client import ClientError, fetch
+from voyager_core.demo.dagster_web import DagsterWeb
 from voyager_core.demo.environment import (
     ASSETS,
     child_environment,
@@ -31,10 +33,6 @@ from voyager_core.errors import SettingsError
 from voyager_core.settings import Settings
 
 _PROBE_SECONDS = 2
-_DAEMONS = "{ instance { daemonHealth { allDaemonStatuses { required healthy } } } }"
-_LOCATIONS = """{ workspaceOrError { __typename ... on PythonError { message } ... on Workspace {
- locationEntries { name loadStatus locationOrLoadError { __typename
- ... on PythonError { message } } } } } }"""
 # Stages of stopping: what starts runs goes first, what they need goes last.
 STAGE_NEWS, STAGE_CODE, STAGE_FRONT = 1, 2, 3
 
@@ -152,8 +150,11 @@ class Installation:
         code_port = free_port()
         children.start(_code_server(code_port))
         children.start(_api(addresses.api))
-        children.start(_webserver(self.settings, addresses.dagster, code_port))
-        children.start(_daemon(addresses.dagster, code_port))
+        web = DagsterWeb(addresses.dagster)
+        children.start(_webserver(self.settings, web, code_port))
+        if closed := web.close_orphaned_runs():
+            self.report(f"dagster: closed {closed} runs that the last stop cut short")
+        children.start(_daemon(web, code_port))
         if self._lock is not None:
             self._lock.describe(addresses.as_dict())
         return addresses
@@ -223,24 +224,25 @@ def _api(address: str) -> Service:
     )
 
 
-def _webserver(settings: Settings, address: str, code_port: int) -> Service:
+def _webserver(settings: Settings, web: DagsterWeb, code_port: int) -> Service:
     return Service(
         name="dagster-webserver",
         command=python_program(
             "dagster_webserver", "--host", settings.dagster.host,
             "--port", str(settings.dagster.port), *_workspace(code_port),
         ),
-        is_ready=lambda: _locations_loaded(address),
-        address=address,
+        is_ready=web.is_loaded,
+        address=web.base,
         stage=STAGE_FRONT,
     )  # fmt: skip
 
 
-def _daemon(webserver: str, code_port: int) -> Service:
+def _daemon(web: DagsterWeb, code_port: int) -> Service:
+    began = time.time()
     return Service(
         name="dagster-daemon",
         command=python_program("dagster._daemon", "run", *_workspace(code_port)),
-        is_ready=lambda: _daemons_are_healthy(webserver),
+        is_ready=lambda: web.is_daemon_healthy(since=began),
         stage=STAGE_FRONT,
         grace_seconds=15,
     )
@@ -256,28 +258,6 @@ def _answers(url: str) -> bool:
     except ClientError:
         return False
     return True
-
-
-def _locations_loaded(address: str) -> bool:
-    """Tells whether the webserver has loaded Voyager's definitions without an error."""
-    try:
-        workspace = graphql(address, _LOCATIONS, timeout_seconds=_PROBE_SECONDS)["workspaceOrError"]
-    except ClientError:
-        return False
-    entries = workspace.get("locationEntries", [])
-    return bool(entries) and all(
-        (entry["locationOrLoadError"] or {}).get("__typename") == "RepositoryLocation"
-        for entry in entries
-    )
-
-
-def _daemons_are_healthy(address: str) -> bool:
-    try:
-        health = graphql(address, _DAEMONS, timeout_seconds=_PROBE_SECONDS)["instance"]
-    except ClientError:
-        return False
-    statuses = health["daemonHealth"]["allDaemonStatuses"]
-    return bool(statuses) and all(one["healthy"] for one in statuses if one["required"])
 
 
 def _reachable(host: str) -> str:
