@@ -1,0 +1,303 @@
+"""Index ranges: fetch, parse, build and store, one span at a time, from where the ledger stands.
+
+Every span is stored in one transaction that begins at its range's resume point. Whatever ends a
+pass, the next one asks the ledger and goes on from there; two passes over the same range do no
+harm, since the slower one's spans are refused.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import IntEnum
+
+from voyager_core.catalog import stretches as ledger
+from voyager_core.catalog.connect import Connection
+from voyager_core.catalog.errors import CatalogRefused, CatalogUnavailable, MigrationError
+from voyager_core.catalog.groups import priorities, record_gone
+from voyager_core.catalog.ranges import MAX_ATTEMPTS, Versions, mark_failed
+from voyager_core.catalog.spans import store_span
+from voyager_core.catalog.stretches import OpenRange
+from voyager_core.domain.ranges import Span
+from voyager_core.domain.rulesets import RuleSet
+from voyager_core.errors import PermanentError, VoyagerError
+from voyager_core.header_pass.build import build_span
+from voyager_core.header_pass.fetch import FetchedSpan, FetchOptions, fetch_spans
+from voyager_core.header_pass.parse import ParsedSpan, parse_span
+from voyager_core.nntp.client import NewsClient
+from voyager_core.nntp.errors import (
+    AuthFailed,
+    ConnectFailed,
+    GroupGone,
+    TlsFailed,
+    TooManyConnections,
+)
+from voyager_core.storage.errors import BlockDamaged, SpoolFull, StorageUnusable
+from voyager_core.storage.spool import Spool
+
+logger = logging.getLogger(__name__)
+
+# A fault of the server, the disk or the database is no fault of the range that met it.
+_EVERYWHERE = (
+    AuthFailed,
+    CatalogRefused,
+    CatalogUnavailable,
+    ConnectFailed,
+    MigrationError,
+    SpoolFull,
+    StorageUnusable,
+    TlsFailed,
+    TooManyConnections,
+)
+# One pass tries a range up to four times; the fifth pass that fails on it parks it.
+_TRANSIENT_ATTEMPTS = 4 * MAX_ATTEMPTS
+_PASSES_OVER_A_STRETCH = 3
+
+
+class Stage(IntEnum):
+    """How far a pass goes."""
+
+    FETCH = 1
+    PARSE = 2
+    STORE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PassTools:
+    """What a pass works with.
+
+    Attributes:
+        conn: the catalog, outside any transaction.
+        news: an entered client of the server that the article numbers belong to.
+        spool: where fetched blocks wait.
+        rules: the rule set in force.
+        versions: of the parser, the rule set and the codec.
+        clock: returns the time.
+        options: how spans are fetched.
+        stage: how far to go.
+    """
+
+    conn: Connection
+    news: NewsClient
+    spool: Spool
+    rules: RuleSet
+    versions: Versions
+    clock: Callable[[], datetime]
+    options: FetchOptions = field(default_factory=FetchOptions)
+    stage: Stage = Stage.STORE
+
+
+@dataclass(frozen=True, slots=True)
+class SpanOutcome:
+    """What became of one span.
+
+    Attributes:
+        range: the range that holds it.
+        span: the article numbers.
+        stored: whether this pass stored it; False when somebody else was faster, it failed,
+            or the pass does not store.
+        refused: whether somebody else was faster.
+        error: why it failed, None when it did not.
+        fetched_lines: overview lines that the server sent.
+        lines: overview lines that the engine read.
+        kept: of them, in a file.
+        rejected: lines that are in no file, by reason.
+        block_bytes: size of the fetched blocks.
+        chunk_bytes: size of the chunks stored.
+        cpu_seconds: processor time of this process since the span before.
+    """
+
+    range: OpenRange
+    span: Span
+    stored: bool = False
+    refused: bool = False
+    error: VoyagerError | None = None
+    fetched_lines: int = 0
+    lines: int = 0
+    kept: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    block_bytes: int = 0
+    chunk_bytes: int = 0
+    cpu_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StretchReport:
+    """What a pass did in one stretch.
+
+    Attributes:
+        group: the newsgroup.
+        index: the stretch's number in the group.
+        outcomes: of every span of this pass, in order.
+    """
+
+    group: str
+    index: int
+    outcomes: Sequence[SpanOutcome]
+
+    @property
+    def failures(self) -> list[tuple[str, VoyagerError]]:
+        """What failed: the span's name and the error."""
+        return [(str(each.span), each.error) for each in self.outcomes if each.error is not None]
+
+    @property
+    def lines(self) -> int:
+        """Overview lines read by this pass."""
+        return sum(each.lines for each in self.outcomes)
+
+    @property
+    def kept(self) -> int:
+        """Lines of this pass that are in a file."""
+        return sum(each.kept for each in self.outcomes)
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """Lines of this pass that are in no file, by reason."""
+        sums: dict[str, int] = {}
+        for each in self.outcomes:
+            for reason, count in each.rejected.items():
+                sums[reason] = sums.get(reason, 0) + count
+        return sums
+
+    @property
+    def block_bytes(self) -> int:
+        """Size of the blocks that this pass read."""
+        return sum(each.block_bytes for each in self.outcomes)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of this pass."""
+        return sum(each.cpu_seconds for each in self.outcomes)
+
+
+def index_stretches(
+    tools: PassTools, stretches: Iterable[tuple[str, int]]
+) -> Iterator[StretchReport]:
+    """Indexes what is left of each stretch; yields a report as each one is through.
+
+    A range that fails is noted in the ledger and the rest goes on; its error is in the report.
+
+    Args:
+        tools: catalog, server, spool and rules.
+        stretches: `(group, index)` of each.
+
+    Raises:
+        VoyagerError: a fault that every range would meet: the server or the database is not
+            there, the login is wrong, the disk is full.
+    """
+    plan = [
+        (group, index, ledger.open_ranges(tools.conn, group, index)) for group, index in stretches
+    ]
+    outcomes = index_ranges(tools, [each for _, _, ranges in plan for each in ranges])
+    for group, index, ranges in plan:
+        mine = [next(outcomes) for _ in ranges]
+        for _ in range(_PASSES_OVER_A_STRETCH):
+            if not any(each.refused for each in mine):
+                break
+            # Somebody else works here too; what they have not done yet is still to do.
+            failed = {each.range.range_id for each in mine if each.error is not None}
+            left = [
+                each
+                for each in ledger.open_ranges(tools.conn, group, index)
+                if each.range_id not in failed
+            ]
+            mine = [each for each in mine if not each.refused]
+            mine.extend(index_ranges(tools, left))
+        yield StretchReport(group, index, mine)
+
+
+def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[SpanOutcome]:
+    """Indexes one span of each range, from its resume point on; yields what became of each.
+
+    Raises:
+        VoyagerError: see `index_stretches`.
+    """
+    groups = priorities(tools.conn)
+    spans = [Span(each.group, each.resume_at, each.until) for each in ranges]
+    started = time.process_time()
+    with fetch_spans(tools.news, tools.spool, spans, tools.options) as fetcher:
+        for open_range, span in zip(ranges, spans, strict=True):
+            try:
+                outcome = _index(tools, open_range, next(fetcher), groups)
+            except VoyagerError as error:
+                if is_everywhere(error):
+                    raise
+                note_failure(tools, open_range.range_id, span, error)
+                outcome = SpanOutcome(open_range, span, error=error)
+            ended = time.process_time()
+            yield replace(outcome, cpu_seconds=ended - started)
+            started = ended
+
+
+def is_everywhere(error: BaseException | None) -> bool:
+    """Tells whether every other range would meet the same fault."""
+    while error is not None:
+        if isinstance(error, _EVERYWHERE):
+            return True
+        error = error.__cause__
+    return False
+
+
+def _index(
+    tools: PassTools, open_range: OpenRange, fetched: FetchedSpan, groups: Mapping[str, int]
+) -> SpanOutcome:
+    span, report = fetched.span, fetched.report
+    outcome = SpanOutcome(
+        open_range, span, fetched_lines=report.lines, block_bytes=report.block_bytes
+    )
+    if tools.stage == Stage.FETCH:
+        return outcome
+    parsed = parse_fetched(fetched, groups=groups, now=tools.clock())
+    rejected = rejects_of(parsed)
+    outcome = replace(
+        outcome, lines=parsed.stats["lines"], kept=parsed.stats["kept"], rejected=rejected
+    )
+    if tools.stage == Stage.PARSE:
+        return outcome
+    stored = store_span(
+        tools.conn,
+        span,
+        build_span(parsed, tools.rules, now=tools.clock()),
+        range_id=open_range.range_id,
+        read_lines=outcome.lines,
+        versions=tools.versions,
+        rejects=rejected,
+    )
+    fetched.release(capture=open_range.capture)
+    logger.info("%s: %d lines, %d kept, stored %s", span, outcome.lines, outcome.kept, stored)
+    return replace(
+        outcome, stored=stored.stored, refused=not stored.stored, chunk_bytes=stored.chunk_bytes
+    )
+
+
+def parse_fetched(fetched: FetchedSpan, *, groups: Mapping[str, int], now: datetime) -> ParsedSpan:
+    """Returns the files of a fetched span.
+
+    Raises:
+        BlockDamaged: a block does not inflate, although it did when it was fetched; the blocks
+            are given up, so that the next try fetches them again.
+    """
+    parsed = parse_span(fetched.span, fetched.blocks(), groups=groups, now=now)
+    if parsed.errors:
+        fetched.release()
+        msg = f"{fetched.span}: {'; '.join(parsed.errors[:3])}; it is fetched again"
+        raise BlockDamaged(msg)
+    return parsed
+
+
+def rejects_of(parsed: ParsedSpan) -> dict[str, int]:
+    """Returns the lines that are in no file, by reason."""
+    return dict(parsed.rejects.select("reason", "count").iter_rows())
+
+
+def note_failure(tools: PassTools, range_id: int, span: Span, error: VoyagerError) -> None:
+    """Writes a range's failure into the ledger; a group that is gone waits as a whole."""
+    logger.warning("%s failed: %s", span, error)
+    if isinstance(error, GroupGone):
+        record_gone(tools.conn, span.group, str(error), tools.clock())
+        ledger.park_ranges(tools.conn, span.group, str(error))
+        return
+    # What cannot pass by itself waits for a person at once.
+    most = 1 if isinstance(error, PermanentError) else _TRANSIENT_ATTEMPTS
+    mark_failed(tools.conn, range_id, str(error), max_attempts=most)
