@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from voyager_api import access_log, errors
-from voyager_api.deps import Catalog, Services
+from voyager_api.deps import POOL_TIMEOUT_SECONDS, Catalog, Services
 from voyager_api.newznab.links import parse_base
 from voyager_api.routes import health, newznab_api, nzb, pages, rss
 from voyager_core.errors import SettingsError
@@ -18,20 +18,25 @@ from voyager_core.settings import Settings, load_settings
 
 
 def create_app(
-    settings: Settings | None = None, *, now: Callable[[], datetime] | None = None
+    settings: Settings | None = None,
+    *,
+    now: Callable[[], datetime] | None = None,
+    pool_timeout_seconds: float = POOL_TIMEOUT_SECONDS,
 ) -> FastAPI:
     """Returns the application; it connects to the catalog when the first request needs it.
 
     Args:
         settings: None = read from the environment.
         now: the clock, in UTC.
+        pool_timeout_seconds: how long a request waits for a connection before it is told to
+            come back later.
 
     Raises:
         SettingsError: the external address cannot be used.
     """
     settings = settings or load_settings()
     base = external_base(settings)
-    catalog = Catalog(settings)
+    catalog = Catalog(settings, pool_timeout_seconds)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

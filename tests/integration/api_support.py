@@ -1,7 +1,7 @@
 """A running application over a real catalog, and releases to find in it."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import httpx
 import uvicorn
+from fastapi import FastAPI
 
 from tests.support import spans
 from tests.support.postgres import TEMPLATE
@@ -97,7 +98,7 @@ def open_api(database: str, *, external_url: str | None = BASE, **settings: Any)
         api=ApiSettings(external_url=external_url, **settings),
     )
     with (
-        serving(made, lambda: now[0]) as address,
+        serving(made, now=lambda: now[0]) as address,
         connect(database, application_name="test") as conn,
         httpx.Client(base_url=address, timeout=30) as client,
     ):
@@ -117,9 +118,9 @@ def shared_database(server: EmbeddedPostgres) -> Iterator[str]:
 
 
 @contextmanager
-def serving(settings: Settings, now: Callable[[], datetime] | None = None) -> Iterator[str]:
+def serving(settings: Settings, *, app: FastAPI | None = None, **application: Any) -> Iterator[str]:
     """Runs the server in a thread, as the process does, and yields its address."""
-    config = server_config(settings, create_app(settings, now=now))
+    config = server_config(settings, app or create_app(settings, **application))
     config.port = 0
     server = _Server(config)
     thread = threading.Thread(target=server.run, name="api", daemon=True)

@@ -1,6 +1,7 @@
 """`/api`: the Newznab functions, chosen by `t`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from fastapi import APIRouter, Request, Response
@@ -47,7 +48,7 @@ def newznab(request: Request, services: ServicesDep, parameters: ParametersDep) 
     key = presented_key(parameters, request.headers)
     with services.catalog.connection() as conn:
         caller = admit(conn, services, key)
-        feed = make(conn, function, parameters)
+        feed = replace(make(conn, function, parameters), limits=caller.limits)
     return answer_feed(request, services, parameters, caller, feed)
 
 
