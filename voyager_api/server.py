@@ -6,9 +6,12 @@ compares `X-DNZB-…` exactly (NZ-17).
 
 import logging
 import sys
+from urllib.parse import quote_from_bytes
 
+import h11
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from voyager_api.app import create_app
 from voyager_api.newznab.links import is_loopback
@@ -18,6 +21,22 @@ from voyager_core.settings import Settings, load_settings
 
 logger = logging.getLogger(__name__)
 
+_ASCII = bytes(range(128))
+
+
+class TolerantProtocol(H11Protocol):
+    """HTTP/1 that takes addresses with bare UTF-8, as people type them into curl.
+
+    h11 refuses a byte above 127 in a request line; it is percent-encoded here instead.
+    """
+
+    def data_received(self, data: bytes) -> None:
+        """Hands bytes on, in ASCII as far as the request line goes."""
+        if not data.isascii() and self.conn.their_state is h11.IDLE:
+            line, end, rest = data.partition(b"\r\n")
+            data = quote_from_bytes(line, safe=_ASCII).encode() + end + rest
+        super().data_received(data)
+
 
 def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
     """Returns how uvicorn runs the application."""
@@ -25,7 +44,7 @@ def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
         app,
         host=settings.api.host,
         port=settings.api.port,
-        http="h11",
+        http=TolerantProtocol,
         ws="none",
         lifespan="on",
         # Addresses in links come from the settings, so forwarded headers have no say.

@@ -1,0 +1,187 @@
+"""The API's own process, spoken to byte by byte."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.integration.api_support import add_releases, shared_database
+from voyager_core.catalog.connect import connect
+from voyager_core.catalog.keys import create_key
+
+NAME = "Some.Show.S01E01.1080p.WEB.h264-GRP"
+LOOPBACK = "127.0.0.1"
+
+
+class Process:
+    """`python -m voyager_api.server` on a free port, with what it logged."""
+
+    def __init__(self, database, **settings):
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            self.port = probe.getsockname()[1]
+        kept = {name: value for name, value in os.environ.items() if "VOYAGER_" not in name}
+        environment = kept | {
+            "VOYAGER_DATABASE_URL": database,
+            "VOYAGER_API__PORT": str(self.port),
+            "VOYAGER_ENV_FILE": "/nonexistent/.env",
+            **settings,
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "voyager_api.server"],
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.log = []
+        self.listening = threading.Event()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.log.append(line)
+            if "running on" in line:
+                self.listening.set()
+        self.listening.set()
+
+    def __enter__(self):
+        assert self.listening.wait(60)
+        assert self.process.poll() is None, "".join(self.log)
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+        self.reader.join(30)
+        self.process.stderr.close()
+
+    def send(self, request):
+        """Sends bytes, and returns what comes until the server closes."""
+        with socket.create_connection((LOOPBACK, self.port), timeout=30) as connection:
+            connection.sendall(request)
+            received = b""
+            while piece := connection.recv(65536):
+                received += piece
+        head, _, body = received.partition(b"\r\n\r\n")
+        return head.split(b"\r\n"), body
+
+
+@pytest.fixture(scope="module")
+def served(postgres_server):
+    with shared_database(postgres_server) as database:
+        with connect(database, application_name="test") as conn:
+            (public_id,) = add_releases(conn, NAME)
+            key = create_key(conn, "test")
+        with Process(database) as process:
+            yield process, key, public_id
+
+
+def fields(head):
+    return dict(line.split(b": ", 1) for line in head[1:])
+
+
+def test_nz16_http_1_0_gets_a_length_and_the_end_of_the_connection(served):
+    process, key, _ = served
+    request = f"GET /api?t=search&apikey={key} HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n"
+    head, body = process.send(request.encode())
+    assert head[0].startswith(b"HTTP/1.1 200")
+    assert not any(b"chunked" in line.lower() for line in head)
+    assert int(fields(head)[b"Content-Length"]) == len(body) > 0
+
+
+def test_http_1_0_without_host_has_links_to_the_socket(served):
+    process, key, _ = served
+    _, body = process.send(f"GET /api?t=search&apikey={key} HTTP/1.0\r\n\r\n".encode())
+    assert f"http://127.0.0.1:{process.port}/getnzb/".encode() in body
+
+
+def test_nz18_a_strange_host_does_not_get_into_links(served):
+    process, key, _ = served
+    request = f"GET /api?t=search&apikey={key} HTTP/1.0\r\nHost: evil.example\r\n\r\n"
+    _, body = process.send(request.encode())
+    assert b"evil" not in body
+
+
+def test_nz17_header_names_keep_their_case_on_the_wire(served):
+    process, _, _ = served
+    head, _ = process.send(b"GET /api?t=caps HTTP/1.0\r\n\r\n")
+    assert {b"Content-Type", b"Content-Length", b"ETag"} <= set(fields(head))
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        b"GET /api?t=search&q=\x00 HTTP/1.1",
+        b"NONSENSE",
+    ],
+)
+def test_what_is_no_http_is_400_and_the_server_goes_on(served, request_line):
+    process, _, _ = served
+    head, _ = process.send(request_line + b"\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert head[0].startswith(b"HTTP/1.1 400")
+    head, body = process.send(b"GET /healthz HTTP/1.0\r\n\r\n")
+    assert body == b'{"status":"ok"}'
+
+
+@pytest.mark.parametrize("typed", ["größe", "日本", "caf\xe9".encode("latin-1")])
+def test_an_address_with_bare_letters_is_understood(served, typed):
+    process, key, _ = served
+    raw = typed if isinstance(typed, bytes) else typed.encode()
+    head, body = process.send(
+        b"GET /api?t=search&q=" + raw + f"&apikey={key} HTTP/1.0\r\n\r\n".encode()
+    )
+    assert head[0].startswith(b"HTTP/1.1 200")
+    assert b'<newznab:response offset="0" total="0"/>' in body
+
+
+def test_a_very_long_address_gets_an_answer(served):
+    process, key, _ = served
+    request = f"GET /api?t=search&apikey={key}&q={'a' * 60_000} HTTP/1.0\r\n\r\n"
+    head, body = process.send(request.encode())
+    assert head[0].startswith(b"HTTP/1.1 200")
+    assert b'<error code="201"' in body
+
+
+def test_requests_on_one_connection_are_answered_in_turn(served):
+    process, _, _ = served
+    one = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    last = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    _, body = process.send(one + last)
+    assert body.count(b'{"status":"ok"}') == 2
+
+
+def test_no_key_is_in_the_log_and_the_requests_are(postgres_server):
+    with shared_database(postgres_server) as database:
+        with connect(database, application_name="test") as conn:
+            key = create_key(conn, "test")
+        with Process(database) as process:
+            for query in (f"apikey={key}", f"r={key}", f"%61PIKEY={key}", f"apikey=wrong{key}"):
+                process.send(f"GET /api?t=search&{query} HTTP/1.0\r\n\r\n".encode())
+                process.send(f"GET /rss?t=0&{query} HTTP/1.0\r\n\r\n".encode())
+                process.send(f"GET /getnzb/x.nzb?{query} HTTP/1.0\r\n\r\n".encode())
+        log = "".join(process.log)
+    assert key not in log
+    assert len(re.findall(r'"GET /api\?t=search&.*REDACTED', log)) == 4
+    # uvicorn ends orderly and then lets the signal have its way.
+    assert process.process.returncode in {0, -signal.SIGTERM}
+
+
+def test_an_external_address_that_cannot_be_used_stops_the_start_with_words():
+    process = Process("postgresql://x@127.0.0.1:1/x", VOYAGER_API__EXTERNAL_URL="ftp://x")
+    assert process.process.wait(60) == 1
+    process.reader.join(30)
+    process.process.stderr.close()
+    assert "VOYAGER_API__EXTERNAL_URL" in "".join(process.log)
+    assert "Traceback" not in "".join(process.log)
+
+
+def test_listening_to_the_network_without_an_external_address_is_warned_about(postgres_server):
+    with Process(postgres_server.dsn("postgres"), VOYAGER_API__HOST="0.0.0.0") as process:
+        pass
+    assert any("VOYAGER_API__EXTERNAL_URL is not set" in line for line in process.log)
