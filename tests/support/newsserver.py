@@ -28,6 +28,8 @@ Faults are data. Every rule that matches a command takes part in its reply, in o
     Rule("*", "reply", "400 going down", connection=2)  # anything on the second connection
     Rule("connect", "reply", "502 too many")     # instead of the greeting
 
+`rule.acted` counts how often a rule acted.
+
     do           value
     reply        status line to send instead of the real reply (400 and 502 close)
     raw          bytes to send instead of the real reply
@@ -78,6 +80,7 @@ class Rule:
     argument: str | None = None
     skip: int = 0
     times: int | None = 1
+    acted: int = 0
 
     def takes(self, verb: str, argument: str, connection: int) -> bool:
         if self.on not in {"*", verb} or (self.on == "*" and verb == "connect"):
@@ -89,10 +92,10 @@ class Rule:
         if self.skip > 0:
             self.skip -= 1
             return False
-        if self.times is None:
-            return True
-        self.times -= 1
-        return self.times >= 0
+        if self.times is not None and self.acted >= self.times:
+            return False
+        self.acted += 1
+        return True
 
 
 @dataclass

@@ -128,12 +128,16 @@ class Session:
             return empty_block(group, low, high)
         if reply.body is None:
             raise self._refused(reply, shown)
+        received = self.connection.received_bytes - before
         try:
-            received = self.connection.received_bytes - before
-            return check_block(group, low, high, reply.body, wire_bytes=received)
+            block = check_block(group, low, high, reply.body, wire_bytes=received)
         except BaseException:
             self.connection.close()
             raise
+        if block.stray_lines:
+            # It may answer another command; whoever asks again gets a new connection.
+            self.connection.quit()
+        return block
 
     async def list_active(self, pattern: str) -> list[GroupMarks]:
         """Returns the groups that match a wildmat, with their water marks."""
