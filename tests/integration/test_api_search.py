@@ -193,6 +193,7 @@ def test_nz32_season_and_episode(api, parameters, titles):
         ({"cat": "999999"}, []),
         ({"cat": "5000", "q": "some show", "season": "3", "ep": "6"}, [NEXT]),
         ({"group": "alt.binaries.test", "q": "first album"}, [ALBUM]),
+        ({"group": "alt.binaries.other,alt.binaries.test", "q": "first album"}, [ALBUM]),
         ({"group": "alt.binaries.other"}, []),
         ({"maxage": "1"}, []),
         ({"minsize": "8000000"}, []),

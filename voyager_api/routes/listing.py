@@ -31,7 +31,7 @@ def to_query(request: SearchRequest) -> SearchQuery:
         season=request.season,
         episode=request.episode,
         airdate=request.airdate,
-        group=request.groups[0] if request.groups else None,
+        groups=request.groups,
         poster=request.poster or None,
         min_age=request.min_age_days,
         max_age=request.max_age_days,

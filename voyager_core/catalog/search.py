@@ -53,6 +53,7 @@ class SearchQuery:
         episode: episode number; packs of whole seasons are left out then.
         airdate: date of an episode of a daily show.
         group: a newsgroup's exact name.
+        groups: several of them, of which a release is in at least one.
         poster: part of the From, in any case.
         min_age: days since posting at least.
         max_age: days since posting at most.
@@ -71,6 +72,7 @@ class SearchQuery:
     episode: int | None = None
     airdate: date | None = None
     group: str | None = None
+    groups: Sequence[str] = ()
     poster: str | None = None
     min_age: int | None = None
     max_age: int | None = None
@@ -294,13 +296,18 @@ def _walk_is_cheaper(conn: Connection, groups: list[list[int]]) -> bool:
 def _filters(conn: Connection, query: SearchQuery) -> _Where | None:
     """Returns the conditions beside words and categories; None when nothing can match."""
     where = _Where()
-    if query.group is not None:
-        row = conn.execute(
-            "select group_name_id from group_name where name = %s", [_text(query.group)]
-        ).fetchone()
-        if row is None:
+    names = [*query.groups, *([] if query.group is None else [query.group])]
+    if names:
+        rows = conn.execute(
+            "select group_name_id from group_name where name = any (%s) limit 1000",
+            [[_text(name) for name in names]],
+        ).fetchall()
+        if not rows:
             return None
-        where.add("r.group_ids operator(pg_catalog.@>) %(groups)s::integer[]", groups=[row[0]])
+        where.add(
+            "r.group_ids operator(pg_catalog.&&) %(groups)s::integer[]",
+            groups=[number for (number,) in rows],
+        )
     if query.poster:
         where.add("strpos(lower(r.poster), lower(%(poster)s)) > 0", poster=_text(query.poster))
     _add_episode(where, query)
