@@ -94,6 +94,16 @@ class Installation:
         if self._lock is not None:
             self._lock.__exit__(None, None, None)
 
+    def check_ports(self) -> None:
+        """Looks whether API and Dagster can listen where they should, before anything starts.
+
+        Raises:
+            SettingsError: naming the setting to change.
+        """
+        api, dagster = self.settings.api, self.settings.dagster
+        check_port("API", api.host, api.port, variable="VOYAGER_API__PORT")
+        check_port("Dagster", dagster.host, dagster.port, variable="VOYAGER_DAGSTER__PORT")
+
     def start_database(self) -> str:
         """Starts or joins Postgres, brings the schema up to date and returns the catalog's DSN.
 
@@ -128,10 +138,9 @@ class Installation:
             SettingsError: a port is taken, or the installation is incomplete.
             StopRequestedError: `stopping` was set meanwhile.
         """
+        self.check_ports()
         prepare_dagster_home(self.settings)
         api, dagster = self.settings.api, self.settings.dagster
-        check_port("API", api.host, api.port, variable="VOYAGER_API__PORT")
-        check_port("Dagster", dagster.host, dagster.port, variable="VOYAGER_DAGSTER__PORT")
         children = Children(
             environment=child_environment(
                 self.settings, catalog_dsn=self.catalog_dsn, dagster_dsn=self._dagster_dsn()

@@ -30,6 +30,7 @@ def run_up(settings: Settings, *, terminal: Terminal | None = None) -> int:
         Installation(settings, terminal.step, stopping) as installation,
     ):
         try:
+            installation.check_ports()
             dsn = installation.start_database()
             addresses = installation.start_services()
             terminal.line()

@@ -1,0 +1,187 @@
+"""The small HTTP clients against a scripted server on loopback."""
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from voyager_core.demo.client import ClientError, Newznab, fetch
+from voyager_core.demo.dagster_web import DagsterWeb
+from voyager_core.demo.truth import Segment
+
+
+@contextmanager
+def serving(answer):
+    """Serves `answer(method, path, body) -> (status, bytes)`; yields the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def respond(self):
+            length = int(self.headers.get("Content-Length") or 0)
+            status, body = answer(self.command, self.path, self.rfile.read(length))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = respond  # noqa: N815
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+NZB = """<nzb xmlns="http://www.newzbin.com/DTD/2003/nzb"><file subject="s{0}"><groups>
+<group>alt.a</group></groups><segments><segment bytes="5" number="1">{0}@x</segment></segments>
+</file></nzb>"""
+
+
+def item(number: int) -> str:
+    values = {"guid": f"{number:018x}", "size": 5, "files": 1, "group": "alt.a", "completion": 100}
+    attributes = "".join(
+        f'<newznab:attr name="{name}" value="{value}"/>' for name, value in values.items()
+    )
+    return f"<item><title>t{number}</title><category>TV</category>{attributes}</item>"
+
+
+def test_every_page_is_read_and_every_nzb_fetched():
+    asked = []
+
+    def answer(_method, path, _body):
+        query = {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
+        asked.append(query)
+        if query["t"] == "get":
+            return 200, NZB.format(int(query["id"], 16)).encode()
+        offset, limit = int(query["offset"]), int(query["limit"])
+        items = "".join(item(number) for number in range(offset, min(offset + limit, 130)))
+        return 200, (
+            '<rss xmlns:newznab="http://www.newznab.com/DTD/2010/feeds/attributes/">'
+            f"<channel>{items}</channel></rss>"
+        ).encode()
+
+    with serving(answer) as base:
+        found = list(Newznab(base, "k&y").releases())
+    assert [one.title for one in found] == [f"t{number}" for number in range(130)]
+    assert found[7].files[0].segments == (Segment(1, "7@x", 5),)
+    assert (found[7].group, found[7].file_count, found[7].completion) == ("alt.a", 1, 100)
+    assert {query["apikey"] for query in asked} == {"k&y"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (200, b'<error code="100" description="Incorrect credentials"/>', "Incorrect credentials"),
+        (200, b"not xml", "no XML"),
+        (500, b"broken", "answers 500: broken"),
+        (403, b"", "answers 403"),
+    ],
+)
+def test_an_api_that_refuses_is_told(status, body, message):
+    with serving(lambda *_: (status, body)) as base, pytest.raises(ClientError, match=message):
+        list(Newznab(base, "k").releases())
+
+
+def test_no_server_is_told_without_the_key():
+    with serving(lambda *_: (200, b"")) as base:
+        pass
+    with pytest.raises(ClientError, match="does not answer") as caught:
+        fetch(f"{base}/api?apikey=secret")
+    assert "secret" not in str(caught.value)
+
+
+def dagster(answers):
+    """Returns an answer function for GraphQL: the first key that the query contains decides."""
+
+    def answer(_method, path, body):
+        assert path == "/graphql"
+        query = json.loads(body)["query"]
+        data = next(value for key, value in answers.items() if key in query)
+        if callable(data):
+            data = data(json.loads(body)["variables"])
+        return 200, json.dumps({"data": data}).encode()
+
+    return answer
+
+
+def location(kind):
+    return {"workspaceOrError": {"locationEntries": [{"locationOrLoadError": kind}]}}
+
+
+@pytest.mark.parametrize(
+    ("workspace", "loaded"),
+    [
+        (location({"__typename": "RepositoryLocation"}), True),
+        (location({"__typename": "PythonError", "message": "boom"}), False),
+        (location(None), False),
+        ({"workspaceOrError": {"locationEntries": []}}, False),
+        ({"workspaceOrError": {}}, False),
+    ],
+)
+def test_locations_count_as_loaded_only_without_errors(workspace, loaded):
+    with serving(dagster({"workspaceOrError": workspace})) as base:
+        assert DagsterWeb(base).is_loaded() is loaded
+
+
+def daemons(*statuses):
+    names = ("required", "healthy", "lastHeartbeatTime")
+    listed = [dict(zip(names, status, strict=True)) for status in statuses]
+    return {"instance": {"daemonHealth": {"allDaemonStatuses": listed}}}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "healthy"),
+    [
+        ([(True, True, 101.0), (False, False, None)], True),
+        ([(True, True, 101.0), (True, True, 99.0)], False),
+        ([(True, True, 101.0), (True, False, 101.0)], False),
+        ([(True, True, None)], False),
+        ([], False),
+    ],
+)
+def test_daemons_are_healthy_by_a_heartbeat_of_this_start(statuses, healthy):
+    with serving(dagster({"daemonHealth": daemons(*statuses)})) as base:
+        assert DagsterWeb(base).is_daemon_healthy(since=100.0) is healthy
+
+
+def test_orphaned_runs_are_closed():
+    closed = []
+
+    def close(variables):
+        closed.append(variables["runs"])
+        return {"terminateRuns": {"__typename": "TerminateRunsResult"}}
+
+    answers = {
+        "runLauncher": {"instance": {"runLauncher": {"name": "DefaultRunLauncher"}}},
+        "runsOrError": {"runsOrError": {"results": [{"runId": "a"}, {"runId": "b"}]}},
+        "terminateRuns": close,
+    }
+    with serving(dagster(answers)) as base:
+        assert DagsterWeb(base).close_orphaned_runs() == 2
+    assert closed == [["a", "b"]]
+
+
+def test_runs_of_other_machines_are_left_alone():
+    answers = {"runLauncher": {"instance": {"runLauncher": {"name": "VoyagerRunLauncher"}}}}
+    with serving(dagster(answers)) as base:
+        assert DagsterWeb(base).close_orphaned_runs() == 0
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"null", b'{"errors": [{"message": "x"}]}', b"{}"])
+def test_what_is_no_graphql_is_no_answer(body):
+    with serving(lambda *_: (200, body)) as base:
+        web = DagsterWeb(base)
+        assert not web.is_loaded()
+        assert not web.is_daemon_healthy(since=0)
+        with pytest.raises(ClientError):
+            web.close_orphaned_runs()
