@@ -14,7 +14,7 @@ use voyager_engine::tables::{Articles, ByteStore, Files, Rejects, Stored, TextCo
 use voyager_engine::text::to_utf8;
 
 /// A column with its name, and whether it may hold nulls.
-type Column = (&'static str, ArrayRef, bool);
+type Column<'a> = (&'a str, ArrayRef, bool);
 
 /// The files table.
 pub(crate) fn files(files: Files) -> Result<RecordBatch, ArrowError> {
@@ -88,8 +88,8 @@ pub(crate) fn rejects(rejects: &Rejects) -> Result<RecordBatch, ArrowError> {
 }
 
 /// A batch of these columns.
-pub(crate) fn batch(columns: Vec<Column>) -> Result<RecordBatch, ArrowError> {
-    let field = |(name, array, nullable): &Column| {
+pub(crate) fn batch(columns: Vec<Column<'_>>) -> Result<RecordBatch, ArrowError> {
+    let field = |(name, array, nullable): &Column<'_>| {
         Field::new(*name, array.data_type().clone(), *nullable)
     };
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());

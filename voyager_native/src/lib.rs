@@ -2,9 +2,11 @@
 #![deny(unsafe_code)]
 
 mod capsule;
+mod chunks;
 mod clock;
 mod frames;
 mod indexer;
+mod intake;
 mod tools;
 
 use pyo3::prelude::*;
@@ -14,6 +16,11 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::capsule::ArrowStream;
+    #[pymodule_export]
+    use crate::chunks::{
+        ChunkError, DecodedChunk, decode_chunk, decode_segments, encode_chunk, encode_chunks,
+        encode_segments, merge_records,
+    };
     #[pymodule_export]
     use crate::indexer::{BlockReport, SpanIndexer, SpanTables};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-"""The Rust core of Voyager, as Python sees it: overview blocks to files, files to chunks and back."""
+"""The Rust core of Voyager as Python sees it: blocks to files, files to chunks and back."""
 
 import warnings
 
@@ -11,10 +11,18 @@ from voyager_native._native import (
     REJECT_REASONS,
     ArrowStream,
     BlockReport,
+    ChunkError,
+    DecodedChunk,
     SpanIndexer,
     SpanTables,
+    decode_chunk,
+    decode_segments,
+    encode_chunk,
+    encode_chunks,
+    encode_segments,
     inflate,
     inflate_ns,
+    merge_records,
     parse_lines,
     parse_subject,
 )
@@ -27,10 +35,18 @@ __all__ = [
     "REJECT_REASONS",
     "ArrowStream",
     "BlockReport",
+    "ChunkError",
+    "DecodedChunk",
     "SpanIndexer",
     "SpanTables",
+    "decode_chunk",
+    "decode_segments",
+    "encode_chunk",
+    "encode_chunks",
+    "encode_segments",
     "inflate",
     "inflate_ns",
+    "merge_records",
     "parse_lines",
     "parse_subject",
 ]

@@ -12,10 +12,12 @@ mod lanes;
 mod pieces;
 mod plan;
 mod record;
+mod release;
 
 use thiserror::Error;
 
-pub use record::{Encoder, Segment, Segments, decode};
+pub use record::{Encoder, Segment, Segments, decode, merge};
+pub use release::{ChunkEncoder, decode_chunk};
 
 /// Version of what is written. Every version ever written can be read.
 pub const CODEC_VERSION: u8 = 1;
@@ -41,6 +43,9 @@ pub enum CodecError {
     /// A message-id is empty or longer than 255 bytes.
     #[error("a message-id is empty or longer than 255 bytes")]
     IdLength,
+    /// zstd failed.
+    #[error("the description can not be compressed or decompressed")]
+    Compression,
     /// What was written would not give back what was to be written.
     #[error("the segments do not come back as they were")]
     Unfaithful,

@@ -42,13 +42,13 @@ impl Segments {
     /// Number of segments.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.parts.len()
+        self.ends.len()
     }
 
     /// Whether there is no segment.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.ends.is_empty()
     }
 
     /// The segment at `index`.
@@ -400,9 +400,23 @@ pub(super) fn join(header: &[u8], body: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Decodes a header and a body of the current version.
-pub(super) fn decode_parts(
+fn decode_parts(header: &[u8], body: &[u8], segments: &mut Segments) -> Result<(), CodecError> {
+    decode_some(header, body, usize::MAX, segments)
+}
+
+/// Decodes the first segment of a header and a body, if there is one.
+pub(super) fn decode_first(
     header: &[u8],
     body: &[u8],
+    segments: &mut Segments,
+) -> Result<(), CodecError> {
+    decode_some(header, body, 1, segments)
+}
+
+fn decode_some(
+    header: &[u8],
+    body: &[u8],
+    wanted: usize,
     segments: &mut Segments,
 ) -> Result<(), CodecError> {
     let mut reader = Reader::new(header);
@@ -429,7 +443,7 @@ pub(super) fn decode_parts(
         .collect();
     let mut listed = sizes.listed();
     let mut bits = BitReader::new(body);
-    for row in 0..count {
+    for row in 0..count.min(wanted) {
         let choice = match width {
             0 => 0,
             width => choices.take(width)? as usize,
@@ -447,4 +461,24 @@ pub(super) fn decode_parts(
         segments.ends.push(segments.ids.len());
     }
     Ok(())
+}
+
+/// The record of the segments of several records of one file.
+///
+/// Of segments with one part number the one of the earlier record stays.
+///
+/// # Errors
+/// [`CodecError`] when one of them is no whole record.
+pub fn merge<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<u8>, CodecError> {
+    let mut all = Segments::default();
+    for record in records {
+        decode_into(record, &mut all)?;
+    }
+    let mut segments: Vec<Segment<'_>> = all.iter().collect();
+    // Stable: the segments of earlier records stay first.
+    segments.sort_by_key(|segment| segment.part);
+    segments.dedup_by_key(|segment| segment.part);
+    let mut out = Vec::new();
+    Encoder::new().encode(&segments, &mut out)?;
+    Ok(out)
 }
