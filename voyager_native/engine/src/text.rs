@@ -6,7 +6,8 @@ use memchr::{memchr, memchr2, memmem};
 
 /// Whether a subject must go through [`decode_header`] before it is parsed. Cheap: asked for every article.
 ///
-/// Bytes that are merely no UTF-8 need no decoding first: the grammar looks at ASCII only.
+/// NUL and CR must be out, as [`crate::lines`] leaves fields. Bytes that are merely no UTF-8 need no
+/// decoding first: the grammar looks at ASCII only.
 #[must_use]
 pub fn needs_decoding(raw: &[u8]) -> bool {
     let (Some(first), Some(last)) = (raw.first(), raw.last()) else {
@@ -39,12 +40,13 @@ pub fn decode_header(raw: &[u8], out: &mut Vec<u8>) {
     let text = to_utf8(raw);
     let text = words(&text);
     let text = entities(&text);
-    let mut rest = text.as_bytes().trim_ascii();
-    while let Some(after) = after_reply(rest) {
-        rest = after.trim_ascii_start();
+    let blanks = [' ', '\t', '\r', '\n', '\0'];
+    let mut rest = text.trim_matches(blanks);
+    while let Some(after) = after_reply(rest.as_bytes()) {
+        rest = rest[rest.len() - after.len()..].trim_start_matches(blanks);
     }
     out.extend(
-        rest.iter()
+        rest.bytes()
             .filter(|byte| !matches!(byte, 0 | b'\r' | b'\n')),
     );
 }

@@ -104,10 +104,11 @@ fn quoted(s: &[u8], segment: &Segment, name: Name) -> Found {
             };
         }
     }
+    let free = |found: &Counter| !is_cut(segment, found);
     let file = before_name(s, segment, name.outer_start)
         .or(after)
-        .or_else(|| leading(s, name.outer_start))
-        .or_else(|| bare_before(s, name.outer_start))
+        .or_else(|| leading(s, name.outer_start).filter(free))
+        .or_else(|| bare_before(s, name.outer_start).filter(free))
         .or_else(|| before_limit(s, segment, name.outer_end))
         .or_else(|| at_the_end(s, segment))
         .or_else(|| apart(s, segment, name.outer_start));
@@ -243,11 +244,12 @@ fn at_the_end(s: &[u8], segment: &Segment) -> Option<Counter> {
     })
 }
 
+/// Whether a counter is the segment's, or part of it.
 fn is_cut(segment: &Segment, found: &Counter) -> bool {
     segment
         .cuts
         .iter()
-        .any(|cut| !cut.is_empty() && cut.start as usize == found.start)
+        .any(|cut| found.start < cut.end as usize && (cut.start as usize) < found.end)
 }
 
 fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found {
@@ -346,7 +348,7 @@ fn in_the_clear(s: &[u8], segment: &Segment, first: usize, limit: usize) -> Opti
     if let Some(file) = file {
         return names::clear(s, first, file.start).and_then(|name| found(name, Some(file)));
     }
-    if let Some((file, name)) = worded(s, first, limit) {
+    if let Some((file, name)) = worded(s, first, limit).filter(|(file, _)| !is_cut(segment, file)) {
         return found(name, Some(file));
     }
     names::clear(s, first, limit).and_then(|name| found(name, None))
@@ -446,16 +448,22 @@ fn head_region(
     let limit = yenc.map_or(cut, |(at, _)| at.min(cut));
     let first = after_first_yenc(s, limit);
     let name = found.name.map_or(limit, |name| name.outer_start);
-    match found.file {
-        Some(file) if file.start < name => {
-            if only_separators(s, first, file.start) {
-                (file.end, name.max(file.end))
-            } else {
-                (first, file.start)
-            }
+    let (from, to) = match found.file {
+        Some(file) if file.start < name && only_separators(s, first, file.start) => {
+            (file.end, name)
         }
-        _ => (first.min(name), name),
-    }
+        Some(file) if file.start < name => (first, file.start),
+        _ => (first, name),
+    };
+    // A name behind the segment counter leaves only the text before that.
+    let to = segment
+        .cuts
+        .iter()
+        .map(|cut| cut.start as usize)
+        .filter(|cut| (from..to).contains(cut))
+        .min()
+        .unwrap_or(to);
+    (from, to.max(from))
 }
 
 /// The stretch, provided that a letter or digit of any script is in it.

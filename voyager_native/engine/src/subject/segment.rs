@@ -234,3 +234,39 @@ pub(super) fn name_limit(s: &[u8], from: usize, segment: &Segment) -> usize {
     let yenc = first_yenc(s, from);
     cut.into_iter().chain(yenc).min().unwrap_or(s.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_usual_form_is_read_alike_by_the_rules(
+            before in "[ -~]{0,12}",
+            inner in prop::sample::select(vec![
+                "", "yEnc", "yEnc ", "\"a.rar\" yEnc", "(1/5)", "(1/5) ", "[1/5] - ", "yEnc (3/7) (", "yEnc (1/5) 12 ", "\"", "yEnc \"",
+            ]),
+            (part, total) in (0..20_u32, 0..20_u32),
+            after in prop::sample::select(vec!["", " ", " 15728640", "15728640 ", "  0  12 "]),
+        ) {
+            let subject = format!("{before}{inner} ({part}/{total}){after}");
+            if let Some(found) = at_end(subject.as_bytes()) {
+                prop_assert_eq!(found, general(subject.as_bytes()), "{}", subject);
+            }
+        }
+    }
+
+    #[test]
+    fn the_usual_form_takes_the_short_way() {
+        for subject in [
+            "\"a\" yEnc (1/5)",
+            "\"a\" yEnc (1/5) 15728640",
+            "[a.bin] - \"\" yEnc 55 (1/5)",
+            "(1/5)",
+        ] {
+            assert!(at_end(subject.as_bytes()).is_some(), "{subject}");
+        }
+    }
+}
