@@ -82,7 +82,9 @@ def parse_blocks(
     errors = [report.error for block in blocks if (report := indexer.feed(block)).error]
     tables = indexer.finish()
     return ParsedSpan(
-        files=conform(pl.DataFrame(tables.files), FILES, what="files"),
+        files=conform(
+            pl.DataFrame(tables.files).with_columns(group=pl.lit(group)), FILES, what="files"
+        ),
         articles=conform(pl.DataFrame(tables.articles), ARTICLES, what="articles"),
         rejects=conform(pl.DataFrame(tables.rejects), REJECTS, what="rejects"),
         stats=dict(tables.stats),
