@@ -58,12 +58,13 @@ class Inn2:
     def __enter__(self) -> Self:
         self._write_files()
         self._as_news("makedbz", "-i", "-o", "-s", "100000", "-f", str(self.root / "db/history"))
-        self._process = subprocess.Popen(
-            self._command("innd", "-f"),
-            env=self._environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=(self.root / "log/innd.err").open("wb"),
-        )
+        with (self.root / "log/innd.err").open("wb") as errors:
+            self._process = subprocess.Popen(
+                self._command("innd", "-f"),
+                env=self._environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+            )
         self._wait_for_port()
         return self
 
