@@ -7,7 +7,8 @@ two releases made one cannot be taken apart again, and a later pass can still jo
 """
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import polars as pl
 
@@ -20,7 +21,12 @@ LINKED = 2
 PAUSE = timedelta(hours=6)
 """A longer silence inside one upload means two."""
 
+# Two albums have a `01 - Intro.mp3` each: the same name, posted twice.
+_SET = ["_key", "generation"]
+
 _OPEN_SESSIONS = 8
+_SWAPPED_FILES = 3
+_SWAPPED_NUMBERS = 60
 _SIDECAR_SECONDS = 600
 _SIDECAR_BYTES = 1_000_000
 _SIDECAR_FILES = 3
@@ -87,8 +93,8 @@ def join_words(rows: pl.DataFrame) -> pl.DataFrame:
     uploads = _uploads(sets, [*by, "_session"])
     one = (pl.len().over(by) == 1) & (pl.col("keys") > 1)
     chosen = uploads.filter(one & (pl.col("has_words") | pl.col("complete")))
-    moved = sets.join(chosen.select(by), on=by).select("_key", *by, _target=keys.words_key())
-    return _move(rows, where, [*by, "_key"], moved)
+    moved = sets.join(chosen.select(by), on=by).select(*_SET, *by, _target=keys.words_key())
+    return _move(rows, where, [*by, *_SET], moved)
 
 
 def join_counted(rows: pl.DataFrame) -> pl.DataFrame:
@@ -178,15 +184,15 @@ def _join_counted(rows: pl.DataFrame, by: list[str], *, only_complete: bool) -> 
         .group_by(by_session, maintain_order=True)
         .agg(pl.col("_key").first().alias("_target"))
     )
-    moved = joined.join(target, on=by_session).select("_key", *by, "_target")
-    return _move(rows, where, [*by, "_key"], moved)
+    moved = joined.join(target, on=by_session).select(*_SET, *by, "_target")
+    return _move(rows, where, [*by, *_SET], moved)
 
 
 def _sets(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Returns the sets (files of one key) under each counter, with the session each is in."""
     sets = (
         rows.sort("first_number", "file_key")
-        .group_by([*by, "_key"], maintain_order=True)
+        .group_by([*by, *_SET], maintain_order=True)
         .agg(
             pl.col("_index").unique().alias("indexes"),
             pl.col("_index").min().alias("low"),
@@ -203,7 +209,7 @@ def _sets(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
             pl.col("_is_piece").any().alias("pieces"),
         )
         .filter(pl.len().over(by) > 1)
-        .sort([*by, "start", "low", "_key"])
+        .sort([*by, "start", "low", *_SET])
     )
     numbers = _session_numbers(sets, by)
     return sets.with_columns(_session=pl.Series(numbers, dtype=pl.UInt32))
@@ -217,40 +223,62 @@ class _Session:
     indexes: set[int] = field(default_factory=set)
     low: int = 0
     end: int = 0
-    until: object = None
+    latest: int = 0
+    until: datetime | None = None
+
+    def takes(self, one: "_Set") -> bool:
+        """Tells whether a set can be of this upload."""
+        if not self.indexes.isdisjoint(one.indexes):
+            return False
+        # The end of one upload and the beginning of the next look complete together; their
+        # order shows that they are two. Neighbours may change places on their way.
+        swapped = self.low - one.high <= _SWAPPED_FILES and one.start - self.end <= _SWAPPED_NUMBERS
+        if self.end < one.start and self.low > one.high and not swapped:
+            return False
+        return one.since is None or self.until is None or one.since - self.until <= PAUSE
+
+    def add(self, one: "_Set") -> None:
+        """Puts a set in."""
+        self.indexes.update(one.indexes)
+        self.low = min(self.low, one.low)
+        self.end = max(self.end, one.end)
+        self.latest = one.high
+        if one.until is not None:
+            self.until = one.until if self.until is None else max(self.until, one.until)
+
+
+class _Set(NamedTuple):
+    """The files of one key under a counter: where they lie."""
+
+    indexes: list[int]
+    low: int
+    high: int
+    start: int
+    end: int
+    since: datetime | None
+    until: datetime | None
 
 
 def _session_numbers(sets: pl.DataFrame, by: list[str]) -> list[int]:
     """Returns the number of the session of each set; sets come sorted by counter and start."""
     numbers: list[int] = []
-    open_sessions: list[_Session] = []
+    sessions: list[_Session] = []
     counter: tuple[object, ...] = ()
-    columns = ["indexes", "low", "high", "start", "end", "since", "until"]
-    for row, values in zip(
-        sets.select(by).iter_rows(), sets.select(columns).iter_rows(), strict=True
-    ):
+    rows = sets.select(_Set._fields).iter_rows()
+    for row, values in zip(sets.select(by).iter_rows(), rows, strict=True):
         if row != counter:
-            counter, open_sessions = row, []
-        indexes, low, high, start, end, since, until = values
-        session = next(
-            (
-                candidate
-                for candidate in reversed(open_sessions[-_OPEN_SESSIONS:])
-                if candidate.indexes.isdisjoint(indexes)
-                # The end of one upload and the beginning of the next look complete together;
-                # their order shows that they are two.
-                and not (candidate.end < start and candidate.low > high)
-                and not (since and candidate.until and since - candidate.until > PAUSE)
-            ),
-            None,
+            counter, sessions = row, []
+        one = _Set(*values)
+        # Of several uploads at once the one goes on whose latest file has the number before.
+        session = min(
+            (each for each in sessions[-_OPEN_SESSIONS:] if each.takes(one)),
+            key=lambda each: (abs(one.low - each.latest - 1), -each.number),
+            default=None,
         )
         if session is None:
-            session = _Session(number=len(open_sessions), low=low)
-            open_sessions.append(session)
-        session.indexes.update(indexes)
-        session.low = min(session.low, low)
-        session.end = max(session.end, end)
-        session.until = max(filter(None, (session.until, until)), default=None)
+            session = _Session(number=len(sessions), low=one.low)
+            sessions.append(session)
+        session.add(one)
         numbers.append(session.number)
     return numbers
 
@@ -283,7 +311,7 @@ def _move(rows: pl.DataFrame, where: pl.Expr, on: list[str], moved: pl.DataFrame
     if moved.is_empty():
         return rows
     rows = rows.join(moved.select(*on, "_target"), on=on, how="left")
-    goes = where & pl.col("_target").is_not_null() & (pl.col("_target") != pl.col("_key"))
+    goes = where & pl.col("_target").is_not_null()
     return rows.with_columns(
         _key=pl.when(goes).then("_target").otherwise("_key"),
         _rank=pl.when(goes).then(LINKED).otherwise("_rank"),
