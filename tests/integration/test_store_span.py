@@ -1,10 +1,10 @@
 """A span is stored whole, once, and adds up to the same catalog in any order."""
 
 import pytest
-from tests.support.spans import add_ranges, built, release, store
 
-from voyager_core.catalog.releases import chunks, get_release, public_id
+from tests.support.spans import add_ranges, built, release, store
 from voyager_core.catalog.ranges import get_range
+from voyager_core.catalog.releases import chunks, get_release, public_id
 
 pytestmark = pytest.mark.postgres
 

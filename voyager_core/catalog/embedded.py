@@ -217,13 +217,14 @@ class EmbeddedPostgres:
     def _join(self) -> bool:
         """Connects to the server that occupies the data directory, if it lets anybody in."""
         try:
-            port = int(self._pid_file()[3])
+            # Line 4 is the port, line 8 the state that the server itself reports.
+            port, state = int(self._pid_file()[3]), self._pid_file()[7].strip()
             password = (self.data_dir / "password").read_text(encoding="utf-8").strip()
         except (OSError, ValueError, IndexError):
             return False
-        return self._ready(port, password)
-
-    def _ready(self, port: int, password: str) -> bool:
+        # Children of a killed server still hold its port, where nobody answers.
+        if state != "ready" or self.pid is None:
+            return False
         dsn = f"postgresql://{USER}:{password}@127.0.0.1:{port}/{ADMIN_DATABASE}"
         try:
             with psycopg.connect(dsn, autocommit=True, connect_timeout=5) as conn:
@@ -242,12 +243,11 @@ class EmbeddedPostgres:
     def _launch(self, deadline: float) -> bool:
         """Starts a server; False when somebody else's got in between."""
         programs, run_as = self._prepare()
-        password = (self.data_dir / "password").read_text(encoding="utf-8").strip()
         for attempt in range(_BUSY_PORT_TRIES):
             port = self._port or (self._last_port() if attempt == 0 else 0) or _free_port()
             keeper = self._spawn(programs, run_as, port)
             while keeper.process.poll() is None and time.monotonic() < deadline:
-                if self._ready(port, password):
+                if self.pid == keeper.process.pid and self._join():
                     self._keeper = keeper
                     logger.info("PostgreSQL %s runs on port %s", programs.major, port)
                     return True
