@@ -182,17 +182,13 @@ def _said_by(name: str, group: str, *, now: datetime) -> dict[str, object]:
 
 
 def _chunks(files: pl.DataFrame) -> pl.DataFrame:
+    if files.is_empty():
+        return empty(CHUNKS)
+    # The files of an NZB are in the order of their chunk.
     ordered = files.sort(*_KEY, "file_index", "name", "first_number", "file_key")
-    engine_columns = [name for name in files.columns if name not in _ADDED]
-    rows = [
-        {
-            "release_key": part["release_key"][0],
-            "session": part["session"][0],
-            "payload": voyager_native.encode_chunk(part.select(engine_columns)),
-        }
-        for part in ordered.partition_by(_KEY, maintain_order=True)
-    ]
-    return pl.DataFrame(rows, schema=dict(CHUNKS))
-
-
-_ADDED = {"release_key", "session", "release_rank", "release_name"}
+    numbered = ordered.select(*_KEY).unique(maintain_order=True).with_row_index("_chunk")
+    rows = ordered.join(numbered, on=_KEY, how="left", maintain_order="left")
+    rows = rows.with_columns(pl.col("_chunk").cast(pl.UInt64)).drop("release_name")
+    payloads = pl.DataFrame(voyager_native.encode_chunks(rows, by="_chunk"))
+    numbered = numbered.with_columns(pl.col("_chunk").cast(pl.UInt64))
+    return numbered.join(payloads, on="_chunk").select(list(CHUNKS))

@@ -37,6 +37,7 @@ def find_candidates(files: pl.DataFrame) -> pl.DataFrame:
         _sevenz=name.str.contains(_SEVENZ),
         _member=stems.is_member(name),
         _sidecar=stems.is_sidecar(name),
+        _extra=stems.is_extra(name),
     )
     archives = rows.filter(pl.col("_start") & ~pl.col("_par2"))
     # A release may hold samples and subtitles in archives of their own; the biggest is meant.
@@ -81,7 +82,7 @@ def _lone_random(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _one(rows: pl.DataFrame, by: str, *, biggest: bool) -> pl.DataFrame:
     return rows.sort(
-        *_KEY, by, "name", "file_key", descending=[False, False, biggest, False, False]
+        *_KEY, "_extra", by, "name", "file_key", descending=[False] * 3 + [biggest, False, False]
     ).unique(_KEY, keep="first", maintain_order=True)
 
 

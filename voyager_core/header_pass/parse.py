@@ -8,7 +8,7 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.ranges import Span
-from voyager_core.header_pass.schemas import ARTICLES, FILES, REJECTS, conform
+from voyager_core.header_pass.schemas import ARTICLES, FILES, REJECTS, conform, empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ def parse_blocks(
     )
     errors = [report.error for block in blocks if (report := indexer.feed(block)).error]
     tables = indexer.finish()
+    files = pl.DataFrame(tables.files).with_columns(group=pl.lit(group))
+    articles = empty(ARTICLES) if tables.articles is None else pl.DataFrame(tables.articles)
     return ParsedSpan(
-        files=conform(
-            pl.DataFrame(tables.files).with_columns(group=pl.lit(group)), FILES, what="files"
-        ),
-        articles=conform(pl.DataFrame(tables.articles), ARTICLES, what="articles"),
+        files=conform(files, FILES, what="files"),
+        articles=conform(articles, ARTICLES, what="articles"),
         rejects=conform(pl.DataFrame(tables.rejects), REJECTS, what="rejects"),
         stats=dict(tables.stats),
         errors=tuple(errors),

@@ -91,6 +91,11 @@ def is_archive_start(name: pl.Expr) -> pl.Expr:
     return _ends(name, _FIRST_VOLUME) | is_lone_archive(name)
 
 
+def is_extra(name: pl.Expr) -> pl.Expr:
+    """Tells files about a sample, a proof or subtitles, parity and archives of them included."""
+    return name.str.contains(r"(?i)(?:^|[._ -])(?:samples?|proof|subs?|vobsubs?|covers?)[._ -]")
+
+
 def volume_number(name: pl.Expr) -> pl.Expr:
     """Returns the number in a volume's name (0 without one), to tell the last volume."""
     number = name.str.extract(
