@@ -19,9 +19,10 @@ RULE_TAG = "voyager/rule"
 HISTORY_POOL = "news_history"
 TAIL_POOL = "news_tail"
 CATALOG_POOL = "catalog"
+PLAN_POOL = "plan"
 
 # Slots that differ from the default of `dagster.yaml`.
-POOL_SLOTS = {TAIL_POOL: 1, CATALOG_POOL: 1}
+POOL_SLOTS = {TAIL_POOL: 1, CATALOG_POOL: 1, PLAN_POOL: 1}
 
 PARTITIONS_PER_RUN = 4
 

@@ -1,8 +1,8 @@
 """Dagster's own storage in Postgres, with connections that stay open.
 
 Stock `DagsterPostgresStorage` opens a new connection for every statement outside the webserver
-(6 to 8 ms of server CPU each against 0.15 ms on an open one) and looks up the schema for every event
-that carries a data version. Both together are most of what an event costs. See
+(6 to 8 ms of server CPU each, against 0.15 ms on an open one) and looks up the schema for
+every event that carries a data version. Both together are most of what an event costs. See
 `docs/decisions/0001-dagster-partitions-and-runs.md`.
 """
 

@@ -14,8 +14,11 @@ import dagster as dg
 from pydantic import Field, SecretStr
 
 from voyager_core.catalog.connect import Connection, connect, database_dsn
+from voyager_core.catalog.rulecounts import record_ruleset
+from voyager_core.domain.rulesets import RuleSet
 from voyager_core.errors import SettingsError
 from voyager_core.header_pass.fetch import FetchOptions
+from voyager_core.header_pass.run import PassTools, Stage, versions_of
 from voyager_core.nntp.account import NewsAccount
 from voyager_core.nntp.client import NewsClient
 from voyager_core.nntp.connection import Deadlines
@@ -122,9 +125,44 @@ class OverviewSpool(dg.ConfigurableResource):  # type: ignore[type-arg]
 class Clock(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The time, in one place."""
 
+    stands_at: str | None = Field(
+        default=None, description="an ISO time at which the clock stands still, for tests"
+    )
+
     def now(self) -> datetime:
         """Returns the time (UTC)."""
+        if self.stands_at is not None:
+            return datetime.fromisoformat(self.stands_at).astimezone(UTC)
         return datetime.now(UTC)  # noqa: TID251 - the place where assets get the time from
+
+
+@contextmanager
+def open_pass(
+    news: NewsServer,
+    catalog: Catalog,
+    spool: OverviewSpool,
+    clock: Clock,
+    *,
+    stage: Stage = Stage.STORE,
+) -> Iterator[PassTools]:
+    """Yields what a pass works with; connections are closed at the end.
+
+    Raises:
+        VoyagerError: the account, the database or the rule set cannot be used.
+    """
+    rules = RuleSet()
+    with catalog.connect() as conn, news.open() as client:
+        record_ruleset(conn, rules.version, rules.digest, rules.content())
+        yield PassTools(
+            conn=conn,
+            news=client,
+            spool=spool.open(),
+            rules=rules,
+            versions=versions_of(rules),
+            clock=clock.now,
+            options=spool.options(),
+            stage=stage,
+        )
 
 
 def build_resources(settings: Settings) -> dict[str, object]:

@@ -348,3 +348,52 @@ def stretch_drops(conn: Connection, range_ids: Sequence[int], *, limit: int) -> 
                 {"ids": list(range_ids), "limit": limit},
             ).fetchall()
         )
+
+
+def rules_versions(conn: Connection) -> list[int]:
+    """Returns the versions of the rule set that ranges were last indexed with, oldest first.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    with catalog_errors("reading the versions of the rule set"):
+        rows = conn.execute(
+            "select distinct rules_version from range where rules_version is not null"
+            " order by rules_version limit 10000"
+        ).fetchall()
+    return [version for (version,) in rows]
+
+
+def stale_stretches(
+    conn: Connection, rule: str, version: int, *, limit: int
+) -> list[tuple[str, int, int]]:
+    """Returns stretches with ranges to read again for a rule: `(group, index, ranges)`, in order.
+
+    Args:
+        conn: the catalog.
+        rule: the rule's name; ranges in which it dropped nothing are not stale.
+        version: the rule set's version that they should be brought to.
+        limit: the most stretches to return.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    size, per_partition = cut_of_history(conn)
+    with catalog_errors(f"looking for ranges that are stale for {rule}"):
+        return conn.execute(
+            "select n.name, (r.low - 1) / %(numbers)s as stretch, count(*)"
+            " from range r join newsgroup n using (newsgroup_id)"
+            " where n.active and n.state = 'ok' and r.resume_at > r.low"
+            " and r.rules_version < %(version)s and r.range_id in ("
+            "  select c.range_id from range_rule_count c"
+            "   where c.rule = %(rule)s and c.articles > 0)"
+            " and not exists (select from range_recovery y where y.range_id = r.range_id"
+            "  and y.rule = %(rule)s and y.version >= %(version)s)"
+            " group by n.priority, n.name, stretch order by n.priority, stretch limit %(limit)s",
+            {
+                "numbers": size * per_partition,
+                "rule": rule,
+                "version": version,
+                "limit": limit,
+            },
+        ).fetchall()

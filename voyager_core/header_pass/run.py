@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
+from math import fsum
+
+import voyager_native
 
 from voyager_core.catalog import stretches as ledger
 from voyager_core.catalog.connect import Connection
@@ -19,7 +22,7 @@ from voyager_core.catalog.groups import priorities, record_gone
 from voyager_core.catalog.ranges import MAX_ATTEMPTS, Versions, mark_failed
 from voyager_core.catalog.spans import store_span
 from voyager_core.catalog.stretches import OpenRange
-from voyager_core.domain.ranges import Span
+from voyager_core.domain.ranges import Span, partition_key
 from voyager_core.domain.rulesets import RuleSet
 from voyager_core.errors import PermanentError, VoyagerError
 from voyager_core.header_pass.build import build_span
@@ -137,6 +140,11 @@ class StretchReport:
     outcomes: Sequence[SpanOutcome]
 
     @property
+    def key(self) -> str:
+        """The stretch's partition key."""
+        return partition_key(self.group, self.index)
+
+    @property
     def failures(self) -> list[tuple[str, VoyagerError]]:
         """What failed: the span's name and the error."""
         return [(str(each.span), each.error) for each in self.outcomes if each.error is not None]
@@ -168,7 +176,16 @@ class StretchReport:
     @property
     def cpu_seconds(self) -> float:
         """Processor time of this pass."""
-        return sum(each.cpu_seconds for each in self.outcomes)
+        return fsum(each.cpu_seconds for each in self.outcomes)
+
+
+def versions_of(rules: RuleSet) -> Versions:
+    """Returns the versions that ranges indexed now are marked with."""
+    return Versions(
+        parser=voyager_native.PARSER_VERSION,
+        rules=rules.version,
+        codec=voyager_native.CODEC_VERSION,
+    )
 
 
 def index_stretches(

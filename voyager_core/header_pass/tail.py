@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 
 from voyager_core.catalog import stretches as ledger
 from voyager_core.catalog.stored_settings import cut_of_history
@@ -38,6 +39,11 @@ class TailReport:
     def lines(self) -> int:
         """Overview lines read."""
         return sum(each.lines for each in self.outcomes)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of fetching and indexing."""
+        return fsum(each.cpu_seconds for each in self.outcomes)
 
 
 def follow_tail(tools: PassTools, *, reach: int = REACH) -> TailReport:

@@ -1,0 +1,91 @@
+"""The header pass over stretches of history: five assets, one step, a stretch at a time."""
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+from pydantic import Field
+
+from voyager_assets.assets.metadata import tell_stretch
+from voyager_assets.assets.pass_checks import PassChecks, check_specs
+from voyager_assets.assets.stages import (
+    PARSED_HEADERS,
+    SPOOLED_OVERVIEW,
+    materializations,
+    specs,
+)
+from voyager_assets.automation import HISTORY_POOL, PARTITIONS_PER_RUN
+from voyager_assets.partitions import stretches
+from voyager_assets.resources import Catalog, Clock, NewsServer, OverviewSpool, open_pass
+from voyager_assets.retries import core_errors, raise_for
+from voyager_core.domain.ranges import parse_partition_key
+from voyager_core.header_pass.recover import recover_stretches
+from voyager_core.header_pass.run import PassTools, Stage, StretchReport, index_stretches
+
+Event = dg.AssetMaterialization | dg.AssetCheckResult
+
+
+class PassConfig(dg.Config):
+    """What a run of the header pass does."""
+
+    rule: str = Field(
+        default="",
+        description="Empty: index what is not indexed yet. A rule's name: read the ranges again "
+        "in which it dropped something, and add what it no longer drops.",
+    )
+
+
+@dg.multi_asset(
+    name="header_pass",
+    specs=specs(),
+    check_specs=check_specs(),
+    partitions_def=stretches,
+    can_subset=True,
+    backfill_policy=dg.BackfillPolicy.multi_run(PARTITIONS_PER_RUN),
+    pool=HISTORY_POOL,
+)
+def header_pass(  # noqa: PLR0917 - Dagster gives each resource by name
+    context: dg.AssetExecutionContext,
+    config: PassConfig,
+    news: NewsServer,
+    catalog: Catalog,
+    spool: OverviewSpool,
+    clock: Clock,
+) -> Iterator[Event]:
+    """Indexes what is left of each stretch and tells of each one as it is through."""
+    reports: list[StretchReport] = []
+    stage = stage_of({key.to_user_string() for key in context.selected_asset_keys})
+    with core_errors(context), open_pass(news, catalog, spool, clock, stage=stage) as tools:
+        checks = PassChecks(tools.conn)
+        for report in _reports(tools, context.partition_keys, config.rule):
+            reports.append(report)
+            checks.add(report)
+            yield from _events(context, tools, report)
+        yield from checks.results(context.selected_asset_check_keys)
+    raise_for(context, [failure for report in reports for failure in report.failures])
+
+
+def stage_of(selected: set[str]) -> Stage:
+    """Returns how far a pass goes for a selection of assets; the last three are stored together."""
+    if selected <= {SPOOLED_OVERVIEW}:
+        return Stage.FETCH
+    if selected <= {SPOOLED_OVERVIEW, PARSED_HEADERS}:
+        return Stage.PARSE
+    return Stage.STORE
+
+
+def _reports(tools: PassTools, keys: Sequence[str], rule: str) -> Iterator[StretchReport]:
+    places = [parse_partition_key(key) for key in keys]
+    return recover_stretches(tools, places, rule) if rule else index_stretches(tools, places)
+
+
+def _events(
+    context: dg.AssetExecutionContext, tools: PassTools, report: StretchReport
+) -> Iterator[dg.AssetMaterialization]:
+    if report.failures:
+        context.log.warning("%s is not complete: %s", report.key, report.failures)
+        return
+    told, resume = tell_stretch(tools.conn, report, tools.stage)
+    selected = {key.to_user_string() for key in context.selected_asset_keys}
+    context.log.info("%s is through: %d lines in this pass", report.key, report.lines)
+    chosen = {stage: values for stage, values in told.items() if stage in selected}
+    yield from materializations(report.key, chosen, resume=resume)

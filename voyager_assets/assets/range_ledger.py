@@ -1,0 +1,87 @@
+"""An overview of the range ledger, which Dagster's partitions only show stretch by stretch."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import dagster as dg
+
+from voyager_assets.assets.metadata import MOST_ROWS, counts_table
+from voyager_assets.assets.stages import OWNERS
+from voyager_assets.resources import Catalog
+from voyager_assets.retries import core_errors
+from voyager_core.catalog.ranges import GroupProgress, group_progress
+from voyager_core.catalog.rulecounts import reject_totals, rule_totals
+
+
+@dg.asset(
+    group_name="planning",
+    kinds={"postgres"},
+    owners=OWNERS,
+    deps=["newsgroups"],
+    code_version="1",
+    description="How far each newsgroup is: ranges planned, done and parked, lines read, and how "
+    "far the newest article is ahead. What rules and the parser left out, over all ranges.",
+)
+def range_ledger(context: dg.AssetExecutionContext, catalog: Catalog) -> dg.MaterializeResult[None]:
+    """Adds up the ledger."""
+    with core_errors(context), catalog.connect() as conn:
+        groups = group_progress(conn)
+        dropped, rejected = Counter[str](), Counter[str]()
+        for rule in rule_totals(conn):
+            dropped[rule.rule] += rule.articles
+        for reject in reject_totals(conn):
+            rejected[reject.reason] += reject.articles
+    return dg.MaterializeResult(
+        metadata={
+            **_sums(groups),
+            "newsgroups": _table(groups),
+            "dropped_by_rule": counts_table(dropped, what="rule"),
+            "rejected_by_reason": counts_table(rejected, what="reason"),
+        }
+    )
+
+
+def _sums(groups: Sequence[GroupProgress]) -> dict[str, int | float]:
+    numbers = sum(each.numbers for each in groups)
+    indexed = sum(each.indexed for each in groups)
+    return {
+        "groups": len(groups),
+        "ranges": sum(each.ranges for each in groups),
+        "ranges_done": sum(each.done for each in groups),
+        "ranges_parked": sum(each.parked for each in groups),
+        "lines": sum(each.lines for each in groups),
+        "behind": sum(_behind(each) for each in groups),
+        "percent_of_numbers": round(100 * indexed / numbers, 2) if numbers else 0.0,
+    }
+
+
+def _table(groups: Sequence[GroupProgress]) -> dg.MetadataValue:
+    """Returns the groups that are furthest behind, at most `MOST_ROWS`."""
+    shown = sorted(groups, key=lambda each: (-_behind(each), each.group))[:MOST_ROWS]
+    columns = ("newsgroup", "ranges", "done", "parked", "lines", "behind")
+    kinds = ("string", *["int"] * 5)
+    return dg.MetadataValue.table(
+        [
+            dg.TableRecord(
+                {
+                    "newsgroup": each.group,
+                    "ranges": each.ranges,
+                    "done": each.done,
+                    "parked": each.parked,
+                    "lines": each.lines,
+                    "behind": _behind(each),
+                }
+            )
+            for each in shown
+        ],
+        schema=dg.TableSchema(
+            [dg.TableColumn(name, kind) for name, kind in zip(columns, kinds, strict=True)]
+        ),
+    )
+
+
+def _behind(group: GroupProgress) -> int:
+    """Returns the article numbers between the last indexed one and the server's newest."""
+    if group.high is None or group.resume_at is None:
+        return 0
+    return max(0, group.high - group.resume_at + 1)

@@ -1,0 +1,1 @@
+"""Checks of the whole catalog; those of a single pass are reported by the pass itself."""

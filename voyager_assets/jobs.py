@@ -1,0 +1,124 @@
+"""The jobs that sensors and schedules launch: selections of assets, each in its lane."""
+
+from datetime import timedelta
+
+import dagster as dg
+
+from voyager_assets.assets.stages import STAGES
+from voyager_assets.automation import CATALOG_LANE, HISTORY_LANE, PLAN_LANE, TAIL_LANE
+from voyager_assets.resources import Clock
+
+# Dagster never deletes runs or events by itself, and the tail alone makes 720 runs a day. Runs of
+# the history are kept: they hold the materializations of the partitions.
+KEPT_DAYS = {
+    "tail": 3,
+    "plan": 30,
+    "merge_fragments": 30,
+    "settle": 30,
+    "overview": 90,
+    "check_catalog": 90,
+}
+# The newest runs stay, so that every asset keeps a last materialization.
+KEPT_RUNS = 20
+DELETED_AT_A_TIME = 5_000
+
+plan_job = dg.define_asset_job(
+    "plan",
+    selection=["newsgroups", "rule_set"],
+    tags=PLAN_LANE,
+    executor_def=dg.in_process_executor,
+    description="Ask the server for the water marks, plan new ranges, record the rule set.",
+)
+
+history_job = dg.define_asset_job(
+    "history",
+    selection=list(STAGES),
+    tags=HISTORY_LANE,
+    executor_def=dg.in_process_executor,
+    description="The header pass over stretches of history.",
+)
+
+tail_job = dg.define_asset_job(
+    "tail",
+    selection=["live_tail"],
+    tags={**TAIL_LANE, dg.MAX_RUNTIME_SECONDS_TAG: "1800"},
+    executor_def=dg.in_process_executor,
+    description="New articles of all newsgroups.",
+)
+
+merge_job = dg.define_asset_job(
+    "merge_fragments",
+    selection=["merged_fragments"],
+    tags=CATALOG_LANE,
+    executor_def=dg.in_process_executor,
+    description="Put files together that a span's edge cut.",
+)
+
+settle_job = dg.define_asset_job(
+    "settle",
+    selection=dg.AssetSelection.assets("settled_catalog").without_checks(),
+    tags=CATALOG_LANE,
+    executor_def=dg.in_process_executor,
+    description="Settle releases to which nothing is added any more.",
+)
+
+check_job = dg.define_asset_job(
+    "check_catalog",
+    selection=dg.AssetSelection.checks_for_assets("settled_catalog"),
+    tags=CATALOG_LANE,
+    executor_def=dg.in_process_executor,
+    description="Compare the whole catalog with what it was made from.",
+)
+
+overview_job = dg.define_asset_job(
+    "overview",
+    selection=["range_ledger"],
+    tags=CATALOG_LANE,
+    executor_def=dg.in_process_executor,
+    description="Add up the range ledger.",
+)
+
+
+@dg.op(description="Deletes old runs that hold nothing which a partition needs.")
+def delete_old_runs(context: dg.OpExecutionContext, clock: Clock) -> dict[str, int]:
+    """Deletes finished runs past their days, oldest first; returns how many of each job."""
+    return {
+        job: delete_runs(context.instance, job, clock=clock, days=days)
+        for job, days in KEPT_DAYS.items()
+    }
+
+
+def delete_runs(instance: dg.DagsterInstance, job: str, *, clock: Clock, days: int) -> int:
+    """Deletes a job's finished runs that are older than `days`, except its newest ones."""
+    newest = instance.get_runs(dg.RunsFilter(job_name=job), limit=KEPT_RUNS)
+    kept = {run.run_id for run in newest}
+    old = instance.get_run_records(
+        dg.RunsFilter(
+            job_name=job,
+            created_before=clock.now() - timedelta(days=days),
+            statuses=[
+                dg.DagsterRunStatus.SUCCESS,
+                dg.DagsterRunStatus.FAILURE,
+                dg.DagsterRunStatus.CANCELED,
+            ],
+        ),
+        limit=DELETED_AT_A_TIME,
+        ascending=True,
+    )
+    gone = [record.dagster_run.run_id for record in old if record.dagster_run.run_id not in kept]
+    for run_id in gone:
+        instance.delete_run(run_id)
+    return len(gone)
+
+
+@dg.job(
+    tags=CATALOG_LANE,
+    executor_def=dg.in_process_executor,
+    description="Keep Dagster's own database small.",
+)
+def delete_old_runs_job() -> None:
+    """Deletes old runs."""
+    delete_old_runs()
+
+
+asset_jobs = (plan_job, history_job, tail_job, merge_job, settle_job, check_job, overview_job)

@@ -1,0 +1,85 @@
+"""What follows the pass: merging cut files, settling finished releases."""
+
+import json
+from datetime import datetime, timedelta
+
+import dagster as dg
+
+from voyager_assets.jobs import merge_job, settle_job
+from voyager_assets.resources import Catalog, Clock
+from voyager_assets.sensors.pacing import NotNow, asking, require_no_run, require_success
+from voyager_core.catalog.connect import Connection
+from voyager_core.catalog.fragments import count_fragments
+from voyager_core.catalog.ranges import group_progress
+from voyager_core.header_pass.settle import fragments_are_ready
+
+# Releases settle a day after the last change, so an hour more does not matter.
+SETTLING_PAUSE = timedelta(hours=1)
+
+
+@dg.sensor(
+    name="merge_ready_fragments",
+    job=merge_job,
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Merges cut files as soon as the ranges beside them are read.",
+)
+def fragments_sensor(
+    context: dg.SensorEvaluationContext, catalog: Catalog, clock: Clock
+) -> dg.RunRequest | dg.SkipReason:
+    """Asks for a run when there are fragments that nothing is missing of any more."""
+    try:
+        require_no_run(context.instance, merge_job.name)
+        require_success(context.instance, merge_job.name, clock.now())
+        with asking(catalog) as conn:
+            if not fragments_are_ready(
+                conn, now=clock.now(), patience_seconds=catalog.settle_after_seconds
+            ):
+                return dg.SkipReason(f"{count_fragments(conn)} fragments wait for their ranges")
+    except NotNow as reason:
+        return dg.SkipReason(str(reason))
+    return dg.RunRequest(run_key=None)
+
+
+@dg.sensor(
+    name="settle_releases",
+    job=settle_job,
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Settles releases after ranges were stored, at most once an hour (or as soon as "
+    "VOYAGER_CATALOG__SETTLE_AFTER_SECONDS allows, where that is less).",
+)
+def settling_sensor(
+    context: dg.SensorEvaluationContext, catalog: Catalog, clock: Clock
+) -> dg.SensorResult | dg.SkipReason:
+    """Asks for a run when something was stored since the last one."""
+    pause = min(SETTLING_PAUSE, timedelta(seconds=catalog.settle_after_seconds))
+    try:
+        require_no_run(context.instance, settle_job.name)
+        require_success(context.instance, settle_job.name, clock.now())
+        with asking(catalog) as conn:
+            state = catalog_state(conn)
+    except NotNow as reason:
+        return dg.SkipReason(str(reason))
+    before = read_cursor(context.cursor)
+    if before is not None and state == before[0]:
+        return dg.SkipReason("nothing was stored since the last settling")
+    if before is not None and clock.now() < before[1] + pause:
+        return dg.SkipReason(f"the last settling was less than {pause} ago")
+    cursor = json.dumps({"state": state, "at": clock.now().isoformat()})
+    return dg.SensorResult(run_requests=[dg.RunRequest(run_key=None)], cursor=cursor)
+
+
+def catalog_state(conn: Connection) -> str:
+    """Returns a text that changes whenever ranges are stored or fragments merged."""
+    stored = [each.stored_at for each in group_progress(conn) if each.stored_at is not None]
+    return f"{max(stored, default=None)} {count_fragments(conn)}"
+
+
+def read_cursor(cursor: str | None) -> tuple[str, datetime] | None:
+    """Returns the state and the time of the last request; None when the cursor has none."""
+    try:
+        entry = json.loads(cursor or "")
+        return str(entry["state"]), datetime.fromisoformat(entry["at"])
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -1,0 +1,120 @@
+"""Runs over stretches in waves: a few at a time, so that the queue stays short and in order."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import dagster as dg
+
+from voyager_assets.automation import PARTITIONS_PER_RUN, unfinished_runs
+from voyager_assets.partitions import runs_of, stretches
+from voyager_core.domain.ranges import partition_key
+
+# Runs that are queued or under way at a time.
+MOST_RUNS = 8
+# A stretch that still has work after its run waits before the next one.
+FIRST_WAIT = timedelta(minutes=2)
+LONGEST_WAIT = timedelta(hours=6)
+
+RANGE_START = "dagster/asset_partition_range_start"
+RANGE_END = "dagster/asset_partition_range_end"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A stretch with work, and how much there is (article numbers or ranges)."""
+
+    group: str
+    index: int
+    work: int
+
+    @property
+    def key(self) -> str:
+        """The partition key."""
+        return partition_key(self.group, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """When a stretch was last asked for, how often without progress, and what was left."""
+
+    at: datetime
+    times: int
+    work: int
+
+
+def read_cursor(cursor: str | None) -> dict[str, Tried]:
+    """Returns what a sensor remembers; nothing when the cursor cannot be read."""
+    try:
+        entries = json.loads(cursor or "{}")
+        return {
+            str(key): Tried(datetime.fromisoformat(at), int(times), int(work))
+            for key, (at, times, work) in entries.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        return {}
+
+
+def write_cursor(tried: Mapping[str, Tried]) -> str:
+    """Returns what a sensor should remember, as text."""
+    return json.dumps({key: [t.at.isoformat(), t.times, t.work] for key, t in tried.items()})
+
+
+def choose(
+    wanted: Sequence[Wanted], tried: Mapping[str, Tried], *, now: datetime
+) -> tuple[list[Wanted], dict[str, Tried]]:
+    """Returns the stretches to ask for now, and what to remember of the others.
+
+    A stretch whose work became less since it was asked for is asked for again at once; one
+    that made no progress waits, twice as long each time. Stretches without work are forgotten.
+    """
+    ready: list[Wanted] = []
+    kept: dict[str, Tried] = {}
+    for each in wanted:
+        before = tried.get(each.key)
+        if before is None or each.work < before.work:
+            ready.append(each)
+            continue
+        kept[each.key] = before
+        if now >= before.at + min(FIRST_WAIT * 2 ** (before.times - 1), LONGEST_WAIT):
+            ready.append(each)
+    return ready, kept
+
+
+def under_way(instance: dg.DagsterInstance, job: str, known: Sequence[str]) -> tuple[int, set[str]]:
+    """Returns how many runs of a job are queued or running, and the stretches they cover."""
+    place = {key: number for number, key in enumerate(known)}
+    covered: set[str] = set()
+    runs = unfinished_runs(instance, job)
+    for run in runs:
+        single = run.tags.get("dagster/partition")
+        first, last = run.tags.get(RANGE_START, single), run.tags.get(RANGE_END, single)
+        if first in place and last in place:
+            covered.update(known[place[first] : place[last] + 1])
+    return len(runs), covered
+
+
+def known_stretches(instance: dg.DagsterInstance) -> Sequence[str]:
+    """Returns every partition key, in the order in which they were added."""
+    return instance.get_dynamic_partitions(stretches.name or "")
+
+
+def requests(
+    ready: Sequence[Wanted],
+    known: Sequence[str],
+    *,
+    most: int,
+    tags: Mapping[str, str],
+    run_config: Mapping[str, object] | None = None,
+) -> Iterator[tuple[list[str], dg.RunRequest]]:
+    """Yields `(keys, request)` for at most `most` runs, neighbours together."""
+    keys = [each.key for each in ready]
+    for number, (first, last, covered) in enumerate(runs_of(keys, known, most=PARTITIONS_PER_RUN)):
+        if number >= most:
+            return
+        places = {RANGE_START: first, RANGE_END: last}
+        yield (
+            covered,
+            dg.RunRequest(run_key=None, tags={**tags, **places}, run_config=run_config),
+        )
