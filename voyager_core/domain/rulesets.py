@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from voyager_core.domain.categories import CATEGORIES_VERSION
 from voyager_core.domain.names import NAMES_VERSION
-from voyager_core.domain.tokens import tokenize
 
 BLOCKED = "blocked"
 """Names that hint at the abuse of minors: counted, never stored, never sampled."""
@@ -91,9 +90,9 @@ class RuleSet:
         text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def is_blocked(self, text: str) -> bool:
-        """Tells whether a text holds a blocked word."""
-        return any(_digest(word) in self.blocked_digests for word in tokenize(text))
+    def is_blocked_word(self, word: str) -> bool:
+        """Tells whether a word in lower case is blocked."""
+        return _digest(word) in self.blocked_digests
 
 
 @lru_cache(maxsize=65536)

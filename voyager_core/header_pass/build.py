@@ -121,7 +121,8 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
     expected = pl.when(total > 0).then(total).otherwise("parts_found").cast(pl.UInt64)
     constant = pl.col("poster_constant").all() & (pl.col("poster").n_unique() == 1)
     releases = (
-        files.sort(*_KEY, "first_number", "file_key")
+        files.with_columns(_par2=stems.is_par2(files["name"]))
+        .sort(*_KEY, "first_number", "file_key")
         .group_by(_KEY, maintain_order=True)
         .agg(
             pl.col("release_name").first().alias("name"),
@@ -137,7 +138,7 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
             .then(expected.sum().clip(0, _UINT32_MAX))
             .alias("segments_expected"),
             pl.col("size_bytes").sum(),
-            stems.is_par2(pl.col("name")).any().alias("has_par2"),
+            pl.col("_par2").any().alias("has_par2"),
         )
     )
     return releases.join(_said_by_names(releases, now=now), on=["name", "group"], how="left")

@@ -14,23 +14,25 @@ from voyager_core.header_pass.schemas import CANDIDATES, conform, empty
 
 _KEY = ["release_key", "session"]
 _SEVENZ = r"(?i)\.7z(?:\.\d{2,4})?$"
+_NEEDED = [
+    "file_key",
+    "name",
+    "subject",
+    "size_bytes",
+    "first_message_id",
+    "parts_total",
+    "parts_found",
+    "payload",
+]
 
 
 def find_candidates(files: pl.DataFrame) -> pl.DataFrame:
     """Returns the candidates of identified whole files (`schemas.CANDIDATES`)."""
     if files.is_empty():
         return empty(CANDIDATES)
-    name = pl.col("name")
-    rows = files.select(
-        *_KEY,
-        "file_key",
-        "name",
-        "size_bytes",
-        "first_message_id",
-        "parts_total",
-        "parts_found",
-        "payload",
-        _stem=stems.key_stem(name),
+    name = files["name"]
+    rows = files.select(*_KEY, *_NEEDED).with_columns(
+        _stem=stems.key_form(stems.display_stem(name)),
         _par2=stems.is_par2(name),
         _start=stems.is_archive_start(name),
         _volume=stems.volume_number(name),
@@ -88,28 +90,29 @@ def _one(rows: pl.DataFrame, by: str, *, biggest: bool) -> pl.DataFrame:
 
 def _of(rows: pl.DataFrame, kind: str, *, last: bool) -> pl.DataFrame:
     """Returns the first or last article of each file; none when that article is missing."""
-    found = [
-        {
-            "release_key": row["release_key"],
-            "session": row["session"],
-            "kind": kind,
-            "message_id": article[0],
-            "file_key": row["file_key"],
-            "part": article[1],
-        }
-        for row in rows.iter_rows(named=True)
-        if (article := _article(row, last=last)) is not None
-    ]
-    return pl.DataFrame(found, schema=dict(CANDIDATES))
+    columns = ["subject", "parts_total", "parts_found", "first_message_id", "payload"]
+    find = _last_article if last else _first_article
+    found = [find(*row) for row in rows.select(columns).iter_rows()]
+    return rows.select(
+        *_KEY,
+        "file_key",
+        kind=pl.lit(kind),
+        message_id=pl.Series([each and each[0] for each in found], dtype=pl.String),
+        part=pl.Series([each and each[1] for each in found], dtype=pl.UInt32),
+    ).drop_nulls("message_id")
 
 
-def _article(row: dict[str, object], *, last: bool) -> tuple[object, object] | None:
-    total = row["parts_total"]
-    if not last and row["parts_found"] == total:
-        return row["first_message_id"], 1
-    segments = pl.DataFrame(voyager_native.decode_segments(row["payload"])).sort("part")
-    wanted = total if last and total else 1
-    if last and not total:
-        wanted = segments["part"].max()
-    match = segments.filter(pl.col("part") == wanted)
-    return None if match.is_empty() else (match["message_id"][0], wanted)
+def _first_article(
+    subject: str, total: int, found: int, message_id: str, _payload: bytes
+) -> tuple[str, int] | None:
+    # The subject is that of the lowest part.
+    is_first = found == total or voyager_native.parse_subject(subject)["part"] in (None, 0, 1)
+    return (message_id, 1) if is_first else None
+
+
+def _last_article(
+    _subject: str, total: int, _found: int, _message_id: str, payload: bytes
+) -> tuple[str, int] | None:
+    segments = pl.DataFrame(voyager_native.decode_segments(payload)).sort("part")
+    part, message_id = segments.select("part", "message_id").row(-1)
+    return (message_id, part) if part >= total else None

@@ -64,27 +64,31 @@ def _features(files: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_names(names: pl.Series) -> pl.DataFrame:
-    name = pl.col("name")
-    said = pl.DataFrame({"name": names}).with_columns(
-        _stem=stems.key_stem(name),
-        _shown=stems.display_stem(name),
-        _is_member=stems.is_member(name),
-        _is_lone_archive=stems.is_lone_archive(name),
-        _is_par2=stems.is_par2(name),
-        _is_sidecar=stems.is_sidecar(name),
-        _is_track=stems.is_track(name),
-        _is_piece=stems.is_piece(name),
-        _is_book=stems.is_book(name),
+    shown = stems.display_stem(names)
+    stem = stems.key_form(shown)
+    is_track = stems.is_track(names)
+    letters = stem.str.count_matches(r"[\p{L}\p{N}]")
+    return pl.DataFrame(
+        {
+            "name": names,
+            "_stem": stem,
+            "_shown": shown,
+            "_is_member": stems.is_member(names),
+            "_is_lone_archive": stems.is_lone_archive(names),
+            "_is_par2": stems.is_par2(names),
+            "_is_sidecar": stems.is_sidecar(names),
+            "_is_track": is_track,
+            "_is_piece": stems.is_piece(names),
+            "_is_book": stems.is_book(names),
+            "_is_specific": (letters >= _SPECIFIC_LENGTH) & ~is_track,
+        }
     )
-    letters = pl.col("_stem").str.count_matches(r"[\p{L}\p{N}]")
-    return said.with_columns(_is_specific=(letters >= _SPECIFIC_LENGTH) & ~pl.col("_is_track"))
 
 
 def _of_heads(texts: pl.Series) -> pl.DataFrame:
     # A head may be the file's own name: `f.part03.rar [4/9] - "f.part03.rar"`.
-    head = _squeezed(stems.display_stem(pl.col("head")))
-    return pl.DataFrame({"head": texts}).with_columns(
-        _grade=heads.grade(pl.col("head")), _head=head
+    return pl.DataFrame({"head": texts, "_shown_head": stems.display_stem(texts)}).with_columns(
+        _grade=heads.grade(pl.col("head")), _head=_squeezed(pl.col("_shown_head"))
     )
 
 
@@ -167,15 +171,15 @@ def _release_names(rows: pl.DataFrame) -> pl.DataFrame:
         .group_by("_key", maintain_order=True)
         .agg(
             pl.col("request").filter(pl.col("request") != "").first().fill_null(""),
-            pl.col("head")
+            pl.col("_shown_head")
             .filter(pl.col("_grade") > heads.BANNER)
             .mode()
             .sort()
             .first()
-            .fill_null(""),
+            .fill_null("")
+            .alias("head"),
             pl.col("subject").first(),
         )
-        .with_columns(head=stems.display_stem(pl.col("head")))
     )
     offers = texts.join(offered, on="_key", how="left")
     names = [_chosen(offer) for offer in offers.iter_rows(named=True)]

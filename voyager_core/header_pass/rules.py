@@ -18,6 +18,7 @@ _MEDIA = r"mkv|mp4|m4v|avi|wmv|mov|mpe?g|mp3|flac|m4a|pdf|epub|jpe?g|iso"
 _PROGRAM = r"exe|scr|com|bat|cmd|pif|vbs|js|lnk|msi"
 _DISGUISED = rf"(?i)\.(?:{_MEDIA})\s*\.(?:{_PROGRAM})$"
 _CROSSPOST = "crosspost:"
+_WORD = r"[a-z0-9]+"
 
 
 def apply_rules(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -37,16 +38,14 @@ def _matches(files: pl.DataFrame, rule: str, rules: RuleSet) -> pl.Expr:
 
 
 def _blocked(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
-    texts: set[str] = set()
-    for column in ("release_name", "head", "name", "request", "tail"):
-        texts.update(files[column].unique().to_list())
-    blocked = [text for text in texts if text and rules.is_blocked(text)]
-    found = pl.lit(value=False)
-    if blocked:
-        for column in ("release_name", "head", "name", "request", "tail"):
-            found = found | pl.col(column).is_in(blocked)
+    # The subject holds every text that a file has; its distinct words are few.
+    words = files["subject"].str.to_lowercase().str.extract_all(_WORD).explode().unique()
+    blocked = [word for word in words.drop_nulls().to_list() if rules.is_blocked_word(word)]
+    if not blocked:
+        return pl.lit(value=False)
+    found = pl.col("subject").str.to_lowercase().str.extract_all(_WORD)
     # One bad file condemns the whole upload.
-    return found.any().over("release_key")
+    return found.list.eval(pl.element().is_in(blocked)).list.any().any().over("release_key")
 
 
 def _remnant(rules: RuleSet) -> pl.Expr:
