@@ -1,6 +1,7 @@
 """Searches as clients send them, on a real catalog."""
 
 import json
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -214,7 +215,7 @@ def test_nz36_a_parent_finds_its_children_and_a_child_itself(api):
     assert SHOW not in api.titles(t="search", cat="5030")
 
 
-def test_nz33_titles_of_movies_music_and_books_are_words(api):
+def test_titles_of_movies_music_and_books_are_words(api):
     assert api.titles(t="movie", q="mr robots", year="2019") == [FILM]
     assert api.titles(t="music", q="", artist="Some Band", album="First Album") == [ALBUM]
     assert api.titles(t="book", author="Ann Author", title="Title") == [BOOK]
@@ -252,3 +253,59 @@ def test_caps_name_the_indexed_groups(api):
     text = api.get("/api", t="caps").text
     assert '<group id="1" name="alt.binaries.test"' in text
     assert json.loads(api.get("/api", t="caps", o="json").text)["groups"]["group"]
+
+
+@pytest.fixture(scope="module")
+def names(postgres_server):
+    with shared_database(postgres_server) as database, open_api(database) as api:
+        add_releases(
+            api.conn,
+            "Grey's.Anatomy.S01E01.720p.HDTV.x264-GRP",
+            "Café.Society.and.the.Rest.2016.1080p.BluRay.H.264-GRP",
+            "Up.2009.1080p.BluRay.x264-GRP",
+            "日本の番組 第05話 [1080p]",
+        )
+        yield api
+
+
+@pytest.mark.parametrize(
+    ("q", "start"),
+    [
+        ("greys anatomy", "Grey"),
+        ("grey's anatomy", "Grey"),
+        ("grey s anatomy", "Grey"),
+        ("GREY\u2019S anatomy", "Grey"),
+        ("cafe society & rest", "Café"),
+        ("cafe society rest", "Café"),
+        ("CAFÉ society and the rest", "Café"),
+        ("cafe h264", "Café"),
+        ("cafe h.264", "Café"),
+    ],
+)
+def test_nz30_case_diacritics_apostrophes_and_small_words_do_not_matter(names, q, start):
+    (title,) = names.titles(t="search", q=q)
+    assert title.startswith(start)
+
+
+@pytest.mark.parametrize(("q", "start"), [("up", "Up"), ("up 2009", "Up"), ("日本", "日本")])
+def test_nz33_short_words_and_other_scripts_count(names, q, start):
+    (title,) = names.titles(t="search", q=q)
+    assert title.startswith(start)
+
+
+def test_nz38_what_is_found_late_is_listed_as_new_and_history_is_not(empty):
+    add_releases(empty.conn, "History", "Posted.First", "Posted.Second")
+    empty.conn.execute(
+        "update release set posted_at = now() - days, listed_at = now() - ago from (values"
+        " ('History', interval '300 days', interval '1 minute'),"
+        " ('Posted.First', interval '3 days', interval '1 minute'),"
+        " ('Posted.Second', interval '2 days', interval '2 days')) as v (name, days, ago)"
+        " where release.name = v.name"
+    )
+    assert empty.titles(t="search") == ["Posted.First", "Posted.Second", "History"]
+    items = list(empty.feed(t="search").iter("item"))
+    dates = [parsedate_to_datetime(item.findtext("pubDate")) for item in items]
+    assert dates == sorted(dates, reverse=True)
+    posted = [item.find(f"{NS}attr[@name='usenetdate']").get("value") for item in items]
+    assert parsedate_to_datetime(posted[0]) < dates[0]
+    assert parsedate_to_datetime(posted[2]) == dates[2]
