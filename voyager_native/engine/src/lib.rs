@@ -14,6 +14,7 @@ mod mask;
 pub mod message_id;
 pub mod reason;
 pub mod subject;
+pub mod synthetic;
 pub mod tables;
 pub mod text;
 pub mod xref;
