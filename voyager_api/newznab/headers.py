@@ -13,19 +13,23 @@ _MAX_NAME_BYTES: Final = 196
 _NOT_IN_FILE_NAMES: Final = dict.fromkeys(map(ord, '"\\/:*?<>|;%'), " ")
 
 
-def content_disposition(name: str) -> bytes:
+def content_disposition(name: str, *, fallback: str = "download") -> bytes:
     """Returns the value that names the download `<name>.nzb`.
 
     The plain form comes first: NZBGet takes only the first, skips the download when the extended
     form precedes it or a quote is escaped, and names the job after the raw extended form when it
     is alone.
+
+    Args:
+        name: of the release.
+        fallback: the plain name where ASCII would keep less than half of the letters and digits.
     """
     wide = _file_name(name)
     plain = _file_name(unicodedata.normalize("NFKD", wide).encode("ascii", "ignore").decode())
-    extended = quote(f"{wide or 'download'}.nzb", safe="")
-    return (
-        f"attachment; filename=\"{plain or 'download'}.nzb\"; filename*=UTF-8''{extended}".encode()
-    )
+    if 2 * sum(map(str.isalnum, plain)) < sum(map(str.isalnum, wide)):
+        plain = fallback
+    extended = quote(f"{wide or fallback}.nzb", safe="")
+    return f"attachment; filename=\"{plain or fallback}.nzb\"; filename*=UTF-8''{extended}".encode()
 
 
 def _file_name(name: str) -> str:

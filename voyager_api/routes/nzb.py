@@ -71,7 +71,7 @@ def send_nzb(request: Request, services: Services, parameters: Parameters, given
     except EmptyNzbError:
         raise no_such_item() from None
     headers = [
-        (b"Content-Disposition", content_disposition(release.name)),
+        (b"Content-Disposition", content_disposition(release.name, fallback=release.public_id)),
         *dnzb_headers(
             name=release.name,
             category=category,

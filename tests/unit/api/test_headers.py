@@ -33,6 +33,7 @@ def test_long_names_are_cut_between_characters():
 
 
 def test_a_name_without_usable_characters_still_ends_in_nzb():
+    assert b'filename="abc.nzb"' in content_disposition("日本の番組 05", fallback="abc")
     assert b'filename="download.nzb"' in content_disposition("日本")
     assert content_disposition("///").endswith(b"UTF-8''download.nzb")
 
