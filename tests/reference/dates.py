@@ -5,21 +5,58 @@ from calendar import monthrange
 from datetime import UTC, datetime
 
 _DAY = 86_400
-_MONTHS = ("january february march april may june july august september october november"
-           " december").split()
-_ZONES = {
-    "GMT": 0, "UTC": 0, "UT": 0, "Z": 0, "WET": 0, "EST": -300, "EDT": -240, "CST": -360,
-    "CDT": -300, "MST": -420, "MDT": -360, "PST": -480, "PDT": -420, "AST": -240, "ADT": -180,
-    "NST": -210, "NDT": -150, "AKST": -540, "AKDT": -480, "HST": -600, "BST": 60, "IST": 330,
-    "WEST": 60, "CET": 60, "CEST": 120, "MET": 60, "MEST": 120, "MEZ": 60, "MESZ": 120,
-    "EET": 120, "EEST": 180, "MSK": 180, "MSD": 240, "SAST": 120, "HKT": 480, "SGT": 480,
-    "JST": 540, "KST": 540, "AEST": 600, "AEDT": 660, "ACST": 570, "AWST": 480, "NZST": 720,
+_MONTHS = [
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+]
+_UTC = ("GMT", "UTC", "UT", "Z", "WET")
+_ZONES = dict.fromkeys(_UTC, 0) | {
+    "EST": -300,
+    "EDT": -240,
+    "CST": -360,
+    "CDT": -300,
+    "MST": -420,
+    "MDT": -360,
+    "PST": -480,
+    "PDT": -420,
+    "AST": -240,
+    "ADT": -180,
+    "NST": -210,
+    "NDT": -150,
+    "AKST": -540,
+    "AKDT": -480,
+    "HST": -600,
+    "BST": 60,
+    "IST": 330,
+    "WEST": 60,
+    "CET": 60,
+    "CEST": 120,
+    "MET": 60,
+    "MEST": 120,
+    "MEZ": 60,
+    "MESZ": 120,
+    "EET": 120,
+    "EEST": 180,
+    "MSK": 180,
+    "MSD": 240,
+    "SAST": 120,
+    "HKT": 480,
+    "SGT": 480,
+    "JST": 540,
+    "KST": 540,
+    "AEST": 600,
+    "AEDT": 660,
+    "ACST": 570,
+    "AWST": 480,
+    "NZST": 720,
     "NZDT": 780,
 }
 _ISO_DATE = re.compile(r"(\d{4})(?:([-/.])(\d\d)\2(\d\d)|([01]\d)(\d\d))")
 _DOTTED = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{4})(?!\d)")
-_TIME = re.compile(r"(\d{1,2})(?:(:)(\d\d)(?!\d)(?::(\d\d)(?!\d))?|(\.)(\d\d)(?!\d)\.(\d\d)(?!\d))"
-                   r"(?:[.,]\d+)?")
+_TIME = re.compile(
+    r"(\d{1,2})(?:(:)(\d\d)(?!\d)(?::(\d\d)(?!\d))?|(\.)(\d\d)(?!\d)\.(\d\d)(?!\d))"
+    r"(?:[.,]\d+)?"
+)
 
 
 def parse_date(raw: bytes) -> int | None:

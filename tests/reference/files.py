@@ -162,10 +162,12 @@ class Oracle:
                     key = xxhash.xxh3_64_intdigest(base.to_bytes(8, "little"), seed=generation)
                 for each in articles:
                     each.key = key
-                self.files.append(self._row(kept, texts, base, key, generation, articles))
+                keys = {"file_key": key, "base_key": base, "generation": generation}
+                self.files.append(keys | self._row(kept, texts, articles))
 
     def _decide(self) -> None:
-        parsed = {key: subjects.parse(kept.lowest().subject) for key, kept in self._doubtful.items()}
+        doubtful = self._doubtful.items()
+        parsed = {key: subjects.parse(kept.lowest().subject) for key, kept in doubtful}
         siblings: dict[tuple[bytes, int], int] = defaultdict(int)
         for each in parsed.values():
             siblings[each.of(each.head), each.segment.total] += 1
@@ -231,9 +233,6 @@ class Oracle:
         self,
         kept: Kept,
         texts: Article,
-        base: int,
-        key: int,
-        generation: int,
         articles: list[Article],
     ) -> dict[str, Any]:
         lowest, numbers = articles[0], [each.number for each in articles]
@@ -248,9 +247,6 @@ class Oracle:
         first, last = min(numbers), max(numbers)
         is_fragment, reach_low, reach_high = self._reach(total, found, first, last)
         return {
-            "file_key": key,
-            "base_key": base,
-            "generation": generation,
             "subject": to_text(text),
             "name": to_text(said.of(said.name)),
             "head": to_text(said.of(said.head)),
@@ -296,9 +292,10 @@ class Oracle:
         keys: dict[int, tuple[int, int]] = {}
         for kept in [*self._ordinary.values()]:
             for each in kept.articles:
-                keys[each.row] = each.key, each.part
+                if each.row not in self.reasons:
+                    keys[each.row] = each.key, each.part
         return [
-            (line.number, *((None, None) if row in self.reasons else keys[row]), self.reasons.get(row))
+            (line.number, *keys.get(row, (None, None)), self.reasons.get(row))
             for row, line in enumerate(self.lines)
         ]
 

@@ -23,8 +23,8 @@ class Line:
 def split_lines(text: bytes) -> list[Line]:
     """Returns the lines of a text: no blank ones, none of a dot alone."""
     found = []
-    for raw in text.split(b"\n"):
-        raw = raw.removesuffix(b"\r")
+    for ended in text.split(b"\n"):
+        raw = ended.removesuffix(b"\r")
         clean = raw.replace(b"\0", b"").replace(b"\r", b"")
         if clean in (b"", b"."):
             continue

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from tests.reference import counters, names, words
+from tests.reference import names, words
 from tests.reference.counters import Counter, bare_at, bare_ending_at, bracketed, last_before
 from tests.reference.names import Name, clear
 from tests.reference.words import only_filler, only_separators, trim
@@ -311,7 +311,7 @@ def _bare_before(s: bytes, name: int) -> Counter | None:
 
 
 def _before_limit(s: bytes, segment: Segment, name: int) -> Counter | None:
-    """The counter right before `yEnc` or the segment counter, other text between it and the name."""
+    """The counter right before `yEnc` or the segment counter, apart from the name."""
     limit = name_limit(s, name, segment)
     found = last_before(s, limit)
     if not found or found.start < name or found.is_years or segment.cuts_out(found):
@@ -368,7 +368,8 @@ def _cut(s: bytes, segment: Segment) -> int:
 
 def _after_first_yenc(s: bytes, limit: int) -> int:
     start = words.after_separators(s, 0)
-    leads = s[start : start + 4].lower() == b"yenc" and words.separator_at(s[: start + 5], start + 4)
+    leads = s[start : start + 4].lower() == b"yenc"
+    leads = leads and words.separator_at(s[: start + 5], start + 4) > 0
     return min(start + 4, limit) if leads else 0
 
 
@@ -380,9 +381,9 @@ def _in_the_clear(s: bytes, segment: Segment, first: int, limit: int) -> _Found 
         if not file or file.start < first:
             break
         joined = re.match(rb"[A-Za-z0-9.]", s[file.end : file.end + 1])
-        if not joined and not file.is_years and not segment.cuts_out(file):
-            if name := clear(s, file.end, limit):
-                return _Found(name, file)
+        usable = not joined and not file.is_years and not segment.cuts_out(file)
+        if usable and (name := clear(s, file.end, limit)):
+            return _Found(name, file)
         at = file.start
     file = _last(s, segment, limit)
     if file and file.start >= first:
@@ -392,8 +393,10 @@ def _in_the_clear(s: bytes, segment: Segment, first: int, limit: int) -> _Found 
     while digits := list(re.finditer(rb"[0-9]", s[first:end])):
         last = first + digits[-1].start()
         file = bare_ending_at(s, last + 1)
-        if file and file.mark == "word" and file.start >= first:
-            if words.separator_at(s, file.end) and (name := clear(s, file.end, limit)):
+        usable = file and file.mark == "word" and file.start >= first
+        if file and usable and words.separator_at(s, file.end):
+            name = clear(s, file.end, limit)
+            if name:
                 return _Found(name, file)
         end = last
     name = clear(s, first, limit)

@@ -9,12 +9,33 @@ from html.entities import html5
 _WORD = re.compile(r"=\?(?P<charset>[A-Za-z0-9\-_.:+*]{1,40})\?(?P<how>[QqBb])\?")
 _WORD_END = re.compile(r"\?=(?![0-9A-Fa-f]{2})")
 _ENTITY = re.compile(r"&([^;]{1,8});")
-_LATIN_NAMES = {name[:-1] for name, char in html5.items() if name.endswith(";") and len(char) == 1
-                and 0xA0 <= ord(char) <= 0xFF}
-_OTHER_NAMES = {"quot": '"', "QUOT": '"', "amp": "&", "AMP": "&", "lt": "<", "LT": "<", "gt": ">",
-                "GT": ">", "apos": "'", "ldquo": "“", "rdquo": "”", "bdquo": "„",
-                "lsquo": "‘", "rsquo": "’", "ndash": "–", "mdash": "—",
-                "hellip": "…", "bull": "•", "euro": "€", "trade": "™"}
+_LATIN_NAMES = {
+    name[:-1]
+    for name, char in html5.items()
+    if name.endswith(";") and len(char) == 1 and 0xA0 <= ord(char) <= 0xFF
+}
+_OTHER_NAMES = {
+    "quot": '"',
+    "QUOT": '"',
+    "amp": "&",
+    "AMP": "&",
+    "lt": "<",
+    "LT": "<",
+    "gt": ">",
+    "GT": ">",
+    "apos": "'",
+    "ldquo": "\u201c",
+    "rdquo": "\u201d",
+    "bdquo": "\u201e",
+    "lsquo": "\u2018",
+    "rsquo": "\u2019",
+    "ndash": "\u2013",
+    "mdash": "\u2014",
+    "hellip": "\u2026",
+    "bull": "\u2022",
+    "euro": "\u20ac",
+    "trade": "\u2122",
+}
 _BLANKS = " \t\n\r\f"
 
 
@@ -83,8 +104,9 @@ def _word(text: str, start: int) -> tuple[str, bytes, int] | None:
     end = _WORD_END.search(text, head.end())
     body = text[head.end() : end.start() if end else len(text)].encode()
     if head["how"] in "Qq":
-        content = re.sub(rb"=([0-9A-Fa-f]{2})|_",
-                         lambda m: bytes([int(m[1], 16)]) if m[1] else b" ", body)
+        content = re.sub(
+            rb"=([0-9A-Fa-f]{2})|_", lambda m: bytes([int(m[1], 16)]) if m[1] else b" ", body
+        )
     else:
         kept = re.sub(rb"[= \t]", b"", body)
         if not re.fullmatch(rb"[A-Za-z0-9+/]*", kept):

@@ -2,7 +2,9 @@
 
 import re
 
-_YENC = re.compile(rb"yenc(?:$|(?=[-.](?![A-Za-z0-9]))|(?=[^A-Za-z0-9_.-]))", re.IGNORECASE | re.DOTALL)
+_YENC = re.compile(
+    rb"yenc(?:$|(?=[-.](?![A-Za-z0-9]))|(?=[^A-Za-z0-9_.-]))", re.IGNORECASE | re.DOTALL
+)
 _SEPARATOR = re.compile(rb"(?:[ \t\-:|\[\](){}<>~*=_.,;\"]|\xe2\x80[\x93\x94\x9c\x9d\x9e])")
 _SIZE = re.compile(
     rb"\d[\d.,]*?(?![\d.,])(?:[ \t]{0,2}(?:bytes?|[kmgt]ib|[kmgt]b|[kmgb])(?![A-Za-z0-9]))",
@@ -10,7 +12,7 @@ _SIZE = re.compile(
 )
 _WHOLE = re.compile(rb"\d+(?![\d.,A-Za-z/])")
 _EDGE = re.compile(rb"(?:[ \t\-_:|~*=,;<>\".]|\xe2\x80[\x93\x94\x9c\x9d\x9e])")
-_MARKS = b"!+#?^@ \t-_:|~*=,;<>\"."
+_MARKS = b'!+#?^@ \t-_:|~*=,;<>".'
 _ROUNDS = 24
 _LONGEST_SIZE = 20
 _CLOSING = {0x28: 0x29, 0x5B: 0x5D, 0x7B: 0x7D}
@@ -86,7 +88,8 @@ def trim(s: bytes, start: int, end: int) -> tuple[int, int]:
         inner = s[start:end]
         last = re.search(rb"[^ \t]*$", inner)
         first = re.match(rb"[^ \t]*", inner)
-        assert last and first
+        assert last
+        assert first
         if len(last[0]) < len(inner) and all(byte in _MARKS for byte in last[0]):
             end -= len(last[0])
         elif len(first[0]) < len(inner) and all(byte in _MARKS for byte in first[0]):

@@ -60,7 +60,14 @@ def interleaved(
     """
     chance = random.Random(seed)
     articles = [
-        (moment + timedelta(seconds=chance.random() * window), upload.key, subject, poster, id_, size)
+        (
+            moment + timedelta(seconds=chance.random() * window),
+            upload.key,
+            subject,
+            poster,
+            id_,
+            size,
+        )
         for upload in uploads
         for subject, poster, moment, id_, size in upload.articles()
     ]
