@@ -5,6 +5,8 @@ import pytest
 from tests.integration.api_support import add_releases, open_api, shared_database
 from tests.integration.client_models import Hydra, Prowlarr, Sonarr
 
+pytestmark = pytest.mark.postgres
+
 SHOWS = [
     f"Some.Show.S{number // 20 + 1:02}E{number % 20 + 1:02}.1080p.WEB.h264-GRP"
     for number in range(240)

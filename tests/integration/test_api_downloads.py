@@ -12,6 +12,8 @@ import rnzb
 from tests.integration.api_support import NS, open_api, read_error, shared_database
 from tests.integration.api_uploads import Upload, index_uploads
 
+pytestmark = pytest.mark.postgres
+
 PLAIN = Upload("Some.Show.S01E02.1080p.WEB.h264-GRP")
 WIDE = Upload("Größe \u2013 Der Film (2019) 720p", files=2)
 POSTED_AT = datetime(2024, 3, 1, 12, tzinfo=UTC)

@@ -20,6 +20,8 @@ from voyager_api.routes import newznab_api
 from voyager_core.catalog.connect import connect
 from voyager_core.settings import ApiSettings, Settings
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture(scope="module")
 def api(postgres_server):

@@ -7,6 +7,8 @@ import pytest
 
 from tests.integration.api_support import add_releases, open_api, read_error, shared_database
 
+pytestmark = pytest.mark.postgres
+
 SHOW = "Some.Show.S01E01.1080p.WEB.h264-GRP"
 FILM = "Some.Film.2019.720p.BluRay.x264-GRP"
 

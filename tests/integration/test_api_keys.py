@@ -8,6 +8,8 @@ import pytest
 from tests.integration.api_support import NS, add_releases, open_api, read_error, shared_database
 from voyager_core.catalog.keys import create_key, list_keys, revoke_key
 
+pytestmark = pytest.mark.postgres
+
 NAME = "Some.Show.S01E01.1080p.WEB.h264-GRP"
 
 

@@ -8,6 +8,8 @@ import pytest
 from tests.integration.api_support import add_releases, open_api, shared_database
 from voyager_core.catalog.groups import add_group
 
+pytestmark = pytest.mark.postgres
+
 NAME = "Some.Show.S01E01.1080p.WEB.h264-GRP"
 HOSTILE = 'Evil <script>alert(1)</script> "quoted" \u202egnp.exe & more'
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.integration.api_support import BASE, NS, add_releases, open_api, shared_database
 
+pytestmark = pytest.mark.postgres
+
 SHOW = "Some.Show.S03E05.1080p.WEB.h264-GRP"
 NEXT = "Some.Show.S03E06.720p.HDTV.x264-GRP"
 PACK = "Some.Show.S03.1080p.BluRay.x264-GRP"

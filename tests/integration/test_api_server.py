@@ -14,6 +14,8 @@ from tests.integration.api_support import add_releases, shared_database
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.keys import create_key
 
+pytestmark = pytest.mark.postgres
+
 NAME = "Some.Show.S01E01.1080p.WEB.h264-GRP"
 LOOPBACK = "127.0.0.1"
 
