@@ -58,13 +58,15 @@ _MARK = re.compile(
 )
 _YEAR = re.compile(r"(?<![A-Za-z0-9])(?:19|20)\d\d(?![A-Za-z0-9])")
 _EXTENSION = re.compile(
-    r"\.(?:par2|rar|zip|7z|[r-z]\d{2,3}|part\d+|vol\d+[+-]\d+|\d{2,4}|nfo|sfv|nzb|srr|mkv|mp4|m4v"
+    r"\.(?:par2|rar|zip|7z|[r-z]\d{2,3}|part\d+|vol\d+[+-]\d+|\d{2,3}|nfo|sfv|nzb|srr|mkv|mp4|m4v"
     r"|avi|wmv|mov|mpe?g|ts|m2ts|iso|bin|img|mp3|flac|m4a|epub|pdf|jpe?g|png|txt|exe)$",
     re.IGNORECASE,
 )
 _FULL_OF_DOTS = re.compile(
-    r"(?<![A-Za-z0-9])[A-Za-z0-9][\w'()&+,!.-]{10,}-[A-Za-z0-9_]{2,}(?![A-Za-z0-9])"
+    r"(?<![A-Za-z0-9])[A-Za-z0-9][\w'()&+,!.-]{7,}-[A-Za-z0-9_]{2,}(?![A-Za-z0-9])"
 )
+_PRESENTS = re.compile(r"^.*?(?:uploader[. _])?presents[-. _:]+", re.IGNORECASE)
+_CAPITALS = re.compile(r"[A-Z].*[A-Z].*[A-Z]")
 
 
 def surprise(word: str) -> float:
@@ -108,19 +110,22 @@ def is_readable_name(name: str) -> bool:
 def scene_name(text: str) -> str:
     """Returns the release name in scene form inside a text, or nothing.
 
-    Such a name has no blanks, three or more parts, and a group after its last hyphen.
+    Such a name has no blanks, three or more parts, and a group after its last hyphen; two
+    parts are enough before a group in capitals.
     """
     best = ""
-    for match in _FULL_OF_DOTS.finditer(text):
+    for match in _FULL_OF_DOTS.finditer(_PRESENTS.sub("", text)):
         name = match[0].strip("-._,")
         parts = [part for part in re.split(r"[._]", name) if part]
         hyphens = [part for part in name.split("-") if part]
-        if (len(parts) > 2 or len(hyphens) > 3) and "www." not in name.lower():
+        is_name = len(parts) > 2 or len(hyphens) > 3
+        is_name = is_name or (len(parts) == 2 and _CAPITALS.search(hyphens[-1]) is not None)
+        if is_name and "www." not in name.lower():
             best = max(best, name, key=len)
     return best if best and is_readable_name(best) else ""
 
 
-def best_name(request: str, head: str, stem: str, *, is_shared_stem: bool) -> str:
+def best_name(request: str, head: str, stem: str, *, is_shared_stem: bool, tail: str = "") -> str:
     """Returns the name of a release out of what its subjects offer.
 
     Args:
@@ -128,12 +133,16 @@ def best_name(request: str, head: str, stem: str, *, is_shared_stem: bool) -> st
         head: the text before the file counter.
         stem: the common name of the archive, or of the biggest file.
         is_shared_stem: whether the stem names the set and not one file of many.
+        tail: the text after the file name.
     """
     if request and is_readable_name(request):
         return request
-    in_head = scene_name(head)
-    if in_head:
-        return in_head
+    # A name in the clear may have swallowed what stands before it, with blanks.
+    named = scene_name(head) or (scene_name(stem) if " " in stem else "")
+    if not named and not scene_name(stem):
+        named = scene_name(tail)
+    if named:
+        return named
     if stem and is_shared_stem and is_readable_name(stem):
         return stem
     if head and is_readable_name(head):

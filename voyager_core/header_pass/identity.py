@@ -23,6 +23,7 @@ IDENTITY_VERSION = 1
 """Raised with every change that gives files other release keys."""
 
 _SPECIFIC_LENGTH = 8
+_NO_REQUEST = r"(?i)^(?:re-?post(?:ed)?|fills?|full|pars?|par2)$"
 _STATED = 1
 
 
@@ -59,7 +60,7 @@ def _features(files: pl.DataFrame) -> pl.DataFrame:
         _total=pl.col("file_total").fill_null(0),
         _index=pl.col("file_index").cast(pl.Int64).fill_null(-1),
         _from=pl.when("poster_constant").then("poster").otherwise(pl.lit("")),
-        _request=_squeezed(pl.col("request")),
+        _request=_squeezed(pl.col("request").str.replace(_NO_REQUEST, "")),
     )
 
 
@@ -170,7 +171,7 @@ def _release_names(rows: pl.DataFrame) -> pl.DataFrame:
         rows.sort("_key", "first_number", "file_key")
         .group_by("_key", maintain_order=True)
         .agg(
-            pl.col("request").filter(pl.col("request") != "").first().fill_null(""),
+            pl.col("request").filter(pl.col("_request") != "").first().fill_null(""),
             pl.col("_shown_head")
             .filter(pl.col("_grade") > heads.BANNER)
             .mode()
@@ -178,6 +179,7 @@ def _release_names(rows: pl.DataFrame) -> pl.DataFrame:
             .first()
             .fill_null("")
             .alias("head"),
+            pl.col("tail").filter(pl.col("tail") != "").mode().sort().first().fill_null(""),
             pl.col("subject").first(),
         )
     )
@@ -194,6 +196,8 @@ def _chosen(offer: dict[str, Any]) -> str:
         stem = shown[0] if shown else ""
     else:
         is_shared = is_shared and not offer["track"] and stem == shown[0]
-    name = best_name(offer["request"], offer["head"], stem, is_shared_stem=is_shared)
+    name = best_name(
+        offer["request"], offer["head"], stem, is_shared_stem=is_shared, tail=offer["tail"]
+    )
     subject: str = offer["subject"]
     return name.strip() or subject.strip()[:200]

@@ -59,6 +59,7 @@ def display_stem(name: pl.Series) -> pl.Series:
         stem = _cut(stem, ending)
     without_role = stem.str.replace(_ROLE_BEFORE, "")
     stem = without_role.zip_with(without_role != "", stem)
+    stem = _cut(stem, r"[_ .-]+www[._][a-zA-Z0-9._-]+")
     plain = stem.str.strip_chars(" \t._-")
     return plain.zip_with(plain != "", stem)
 
