@@ -46,7 +46,10 @@ def free_port() -> int:
 
 @dataclass
 class Inn2:
-    """One private server: `with Inn2(folder, groups) as server: … server.port`."""
+    """One private server: `with Inn2(folder, groups) as server: … server.port`.
+
+    Every folder above `root` must let the user `news` pass; pytest's own are 0700.
+    """
 
     root: Path
     groups: tuple[str, ...]
@@ -152,10 +155,6 @@ class Inn2:
         news = pwd.getpwnam("news")
         for path in [root, *root.rglob("*")]:
             os.chown(path, news.pw_uid, news.pw_gid)
-        for parent in root.parents:
-            # pytest makes its folders 0700; the server must be able to walk to its own.
-            if parent.stat().st_uid == 0 and parent.name.startswith("pytest-"):
-                parent.chmod(0o755)
 
     def remove(self) -> None:
         """Deletes the server's folder."""

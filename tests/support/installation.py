@@ -36,14 +36,15 @@ class VoyagerUp:
             **self.settings,
         }
         (self.root / ".env").write_text("".join(f"{k}={v}\n" for k, v in lines.items()))
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "voyager_core.cli.main", "up"],
-            cwd=self.root,
-            env=self._environment(),
-            stdout=(self.root / "up.txt").open("wb"),
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with (self.root / "up.txt").open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "voyager_core.cli", "up"],
+                cwd=self.root,
+                env=self._environment(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         self.wait_until(lambda: "Ctrl-C stops" in self.output(), _START_SECONDS, "be up")
         return self
 
@@ -63,7 +64,7 @@ class VoyagerUp:
     def command(self, *arguments: str) -> str:
         """Runs a `voyager` command beside the running installation and returns what it prints."""
         done = subprocess.run(
-            [sys.executable, "-m", "voyager_core.cli.main", *arguments],
+            [sys.executable, "-m", "voyager_core.cli", *arguments],
             cwd=self.root,
             env=self._environment(),
             capture_output=True,

@@ -79,12 +79,13 @@ class Nzbget:
             }
         config = self.root / "nzbget.conf"
         config.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
-        self._process = subprocess.Popen(
-            ["nzbget", "-c", str(config), "-s", "-o", "OutputMode=log"],
-            stdout=(self.root / "out.txt").open("wb"),
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-        )
+        with (self.root / "out.txt").open("wb") as output:
+            self._process = subprocess.Popen(
+                ["nzbget", "-c", str(config), "-s", "-o", "OutputMode=log"],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+            )
         self._wait_until(lambda: self.call("version") is not None, 20, "answer on its control port")
         return self
 

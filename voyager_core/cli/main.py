@@ -50,6 +50,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("voyager: stopped", file=sys.stderr)
         return EXIT_INTERRUPTED
 
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,7 @@
+"""`python -m voyager_core.cli`, the same as the `voyager` command."""
+
+import sys
+
+from voyager_core.cli.main import main
+
+sys.exit(main())
