@@ -198,10 +198,17 @@ def store(
     contents: FakeBuilt,
     *,
     group: str = GROUP,
-    read_lines: int = 0,
+    read_lines: int | None = None,
     **values: Any,
 ) -> Stored:
-    """Stores a span with the usual versions."""
+    """Stores a span with the usual versions, by default with as many lines as add up."""
+    if read_lines is None:
+        read_lines = (
+            int(contents.releases["segments"].sum())
+            + int(contents.fragments["parts_found"].sum())
+            + int(contents.rule_counts["articles"].sum())
+            + sum((values.get("rejects") or {}).values())
+        )
     return store_span(
         conn,
         Span(group, low, high),

@@ -400,6 +400,7 @@ def _write_chunks(
 def _write_fragments(conn: Connection, fragments: Sequence[FragmentIn], range_id: int) -> None:
     if not fragments:
         return
+    newsgroup_id = newsgroup_of(conn, range_id)
     with (
         conn.cursor() as cursor,
         cursor.copy(
@@ -408,7 +409,6 @@ def _write_fragments(conn: Connection, fragments: Sequence[FragmentIn], range_id
             " from stdin (format binary)"
         ) as copy,
     ):
-        newsgroup_id = newsgroup_of(conn, range_id)
         copy.set_types(
             ["int4", "int4", *["int8"] * 7, "timestamptz", "int4", "jsonb", "bytea"],
         )
