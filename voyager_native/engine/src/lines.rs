@@ -115,7 +115,11 @@ pub fn scan(text: &[u8], sink: &mut impl FnMut(Line<'_>)) {
 }
 
 /// A line of eight tabs and a line end, with everything in its place, and how many marks it uses.
-#[inline]
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "so that fields which the caller leaves alone are not computed"
+)]
 fn usual<'a>(window: &'a [u8], start: usize, marks: &[u32; TABS + 2]) -> Option<(Line<'a>, usize)> {
     let at = |i: usize| marks[i] as usize;
     for mark in &marks[..TABS] {
@@ -128,9 +132,13 @@ fn usual<'a>(window: &'a [u8], start: usize, marks: &[u32; TABS + 2]) -> Option<
         (b'\n', _) => (at(TABS), TABS + 1),
         _ => return None,
     };
-    let number = number(&window[start..at(0)])?;
+    let number = decimal_in(window, start, at(0)).filter(|number| *number > 0)?;
     let message_id = message_id(&window[at(3) + 1..at(4)]).ok()?;
-    let xref = window[at(7) + 1..end].strip_prefix(b"Xref: ")?;
+    let xref = &window[at(7) + 1..end];
+    let xref = match xref.strip_prefix(b"Xref: ") {
+        Some(list) => list.trim_ascii(),
+        None => find_xref(window, &[(at(7) + 1, end)]),
+    };
     let line = Line {
         raw: &window[start..end],
         number: Some(number),
@@ -138,8 +146,8 @@ fn usual<'a>(window: &'a [u8], start: usize, marks: &[u32; TABS + 2]) -> Option<
         poster: &window[at(1) + 1..at(2)],
         date: &window[at(2) + 1..at(3)],
         message_id,
-        size: count(&window[at(5) + 1..at(6)]),
-        lines: count(&window[at(6) + 1..at(7)]),
+        size: decimal_in(window, at(5) + 1, at(6)).and_then(counted),
+        lines: decimal_in(window, at(6) + 1, at(7)).and_then(counted),
         xref,
         reason: None,
     };
@@ -273,6 +281,7 @@ fn without_label(field: &[u8]) -> Option<&[u8]> {
 }
 
 /// A message-id without its brackets.
+#[inline]
 fn message_id(field: &[u8]) -> Result<&[u8], Reason> {
     // RFC 3977 3.6: 3 to 250 octets with the brackets.
     const LONGEST: usize = 250;
@@ -281,21 +290,29 @@ fn message_id(field: &[u8]) -> Result<&[u8], Reason> {
         _ => field.trim_ascii(),
     };
     match field {
-        [b'<', id @ .., b'>']
-            if !id.is_empty()
-                && field.len() <= LONGEST
-                && id.iter().all(|byte| is_id_byte(*byte)) =>
-        {
-            Ok(id)
-        }
+        [b'<', id @ .., b'>'] if !id.is_empty() && field.len() <= LONGEST && is_id(id) => Ok(id),
         [] => Err(Reason::NoMessageId),
         _ => Err(Reason::BadMessageId),
     }
 }
 
-/// Whether a message-id may hold `byte`: anything visible but angle brackets; 8-bit bytes are in use.
-const fn is_id_byte(byte: u8) -> bool {
-    byte > b' ' && byte != 0x7f && byte != b'<' && byte != b'>'
+/// Whether a message-id may hold these bytes: anything visible but angle brackets; 8-bit bytes are in use.
+#[inline]
+fn is_id(id: &[u8]) -> bool {
+    const WIDE: usize = 16;
+    // Without an exit inside, so that sixteen bytes are looked at together.
+    let bad = |bytes: &[u8]| {
+        bytes.iter().fold(0, |bad, byte| {
+            bad | u8::from(*byte <= b' ') | u8::from(*byte == 0x7f) | u8::from(*byte | 2 == b'>')
+        })
+    };
+    let (chunks, rest) = id.as_chunks::<WIDE>();
+    let middle = chunks.iter().fold(0, |any, chunk| any | bad(chunk));
+    // The last bytes are looked at together with some of those before them.
+    let end = id
+        .last_chunk::<WIDE>()
+        .map_or_else(|| bad(rest), |last| bad(last));
+    middle | end == 0
 }
 
 /// A number in 1..2^64.
@@ -305,7 +322,58 @@ fn number(field: &[u8]) -> Option<u64> {
 
 /// A number in 1..=2^63; anything else says nothing about an article.
 fn count(field: &[u8]) -> Option<u64> {
-    decimal(field.trim_ascii()).filter(|number| (1..=1 << 63).contains(number))
+    decimal(field.trim_ascii()).and_then(counted)
+}
+
+fn counted(number: u64) -> Option<u64> {
+    (1..=1 << 63).contains(&number).then_some(number)
+}
+
+/// The decimal number in `text[start..end]`; up to sixteen digits are read eight at a time.
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "so that a number which nobody asks for is not computed"
+)]
+fn decimal_in(text: &[u8], start: usize, end: usize) -> Option<u64> {
+    const HALF: usize = 8;
+    const UNIT: u64 = 100_000_000;
+    let len = end - start;
+    let last = |end: usize, len: usize| {
+        let bytes = text[..end].last_chunk::<HALF>()?;
+        eight_digits(u64::from_le_bytes(*bytes), len)
+    };
+    let fast = match len {
+        0 => return None,
+        1..=HALF => last(end, len),
+        9..=16 => last(end, HALF)
+            .zip(last(end - HALF, len - HALF))
+            .map(|(low, high)| high * UNIT + low),
+        _ => None,
+    };
+    fast.or_else(|| odd_decimal(&text[start..end]))
+}
+
+/// A number with blanks around it, of more digits, or none at all.
+#[cold]
+fn odd_decimal(field: &[u8]) -> Option<u64> {
+    decimal(field.trim_ascii())
+}
+
+/// The value of the last `len` (1 to 8) of eight digits, the last one in the highest byte.
+#[inline]
+fn eight_digits(word: u64, len: usize) -> Option<u64> {
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    const HIGH: u64 = 0xf0f0_f0f0_f0f0_f0f0;
+    let keep = u64::MAX << (64 - 8 * len);
+    let word = (word & keep) | (ZEROS & !keep);
+    let digits = word & HIGH == ZEROS && (word + 0x0606_0606_0606_0606) & HIGH == ZEROS;
+    // Pairs, then fours, then all: each step joins neighbours.
+    let word = word - (word & HIGH);
+    let word = (word * 10 + (word >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let word = (word * 100 + (word >> 16)) & 0x0000_ffff_0000_ffff;
+    let word = (word * 10_000 + (word >> 32)) & 0xffff_ffff;
+    digits.then_some(word)
 }
 
 /// A decimal number below 2^64.

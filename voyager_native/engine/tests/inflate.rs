@@ -5,6 +5,8 @@ use voyager_engine::inflate::{Encoding, InflateError, Inflater, Terminator};
 
 const LINES: &[u8] = b"5\tsubject\tposter\tdate\t<a@b>\t\t740105\t5691\tXref: e g:5\r\n6\ts\tp\td\t<c@d>\t\t1\t1\t\r\n";
 
+type Wrap = fn(&[u8]) -> Vec<u8>;
+
 fn compressor() -> Compressor {
     Compressor::new(CompressionLvl::default())
 }
@@ -50,7 +52,7 @@ fn inflate(block: &[u8]) -> Result<(Vec<u8>, Encoding, Terminator, usize), Infla
 #[test]
 fn every_wrapping_with_every_place_of_the_terminator() {
     let inside = [LINES, b".\r\n"].concat();
-    let wrappings: [(Encoding, fn(&[u8]) -> Vec<u8>); 3] = [
+    let wrappings: [(Encoding, Wrap); 3] = [
         (Encoding::Zlib, zlib),
         (Encoding::Gzip, gzip),
         (Encoding::Deflate, deflate),

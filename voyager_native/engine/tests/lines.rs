@@ -185,7 +185,7 @@ fn message_ids() {
             (String::new(), Some(Reason::BadMessageId)),
             "{}",
             latin(id)
-        )
+        );
     };
     bad(&[&b"<"[..], &[b'a'; 249], b">"].concat());
     bad(b"<a b@c>");
@@ -310,7 +310,7 @@ fn lines_are_whole_wherever_the_windows_end() {
         })
         .collect();
     for end in ["\r\n", "\n"] {
-        let text: String = lines.iter().map(|line| format!("{line}{end}")).collect();
+        let text = lines.join(end) + end;
         let mut next = 0;
         scanner.scan(text.as_bytes(), &mut |line| {
             assert_eq!(latin(line.raw), lines[next]);

@@ -1,12 +1,13 @@
 //! Everything of a subject but its segment counter: name, file counter, free text.
 
 use super::counter::{self, Counter, Mark};
+use super::extension::extension_rank;
 use super::names::{self, Name};
 use super::words::{
     first_yenc, last_yenc, only_filler, only_separators, separator_at, skip_filler, trim,
     trim_filler, trim_size_back,
 };
-use super::{Segment, Span32, Subject, flags, request};
+use super::{Segment, Span32, Subject, brackets, flags, request};
 
 /// Separators and sizes that may stand between a file counter and the name it belongs to.
 const MAX_GAP: usize = 32;
@@ -24,6 +25,12 @@ struct Found {
 
 /// Parses what [`super::segment`] left; see [`super::details`].
 pub(super) fn parse(s: &[u8], segment: &Segment) -> Subject {
+    if !segment.counted && is_one_word(s) {
+        return Subject {
+            head: Span32::new(0, s.len()),
+            ..Subject::default()
+        };
+    }
     let yenc = last_yenc(s);
     let mut subject = Subject {
         part: segment.part,
@@ -50,6 +57,14 @@ pub(super) fn parse(s: &[u8], segment: &Segment) -> Subject {
     }
     fill(s, segment, yenc, &found, &mut subject);
     subject
+}
+
+/// Whether the subject is a single word that cannot hold a name or counter: what random subjects are.
+fn is_one_word(s: &[u8]) -> bool {
+    let of_word = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'=' | b'+' | b'$' | b'@')
+    };
+    !s.is_empty() && s.iter().all(of_word)
 }
 
 fn segment_flags(segment: &Segment) -> u32 {
@@ -87,16 +102,12 @@ fn separators_from(s: &[u8], mut i: usize) -> usize {
 }
 
 fn quoted(s: &[u8], segment: &Segment, name: Name) -> Found {
-    let after = after_name(s, segment, name.outer_end);
-    if let Some(file) = after
-        && names::extension_rank(&s[name.start..name.end]) == 0
+    if name.rank == 0
+        && let Some(file) = after_name(s, segment, name.outer_end)
     {
         // `"A title" - File 1 of 4 - name.nfo`
         let limit = super::segment::name_limit(s, file.end, segment);
-        let clear = names::clear(s, file.end, limit);
-        if let Some(name) =
-            clear.filter(|name| names::extension_rank(&s[name.start..name.end]) == 2)
-        {
+        if let Some(name) = names::clear(s, file.end, limit).filter(|name| name.rank == 2) {
             return Found {
                 name: Some(name),
                 file: Some(file),
@@ -106,7 +117,7 @@ fn quoted(s: &[u8], segment: &Segment, name: Name) -> Found {
     }
     let free = |found: &Counter| !is_cut(segment, found);
     let file = before_name(s, segment, name.outer_start)
-        .or(after)
+        .or_else(|| after_name(s, segment, name.outer_end))
         .or_else(|| leading(s, name.outer_start).filter(free))
         .or_else(|| bare_before(s, name.outer_start).filter(free))
         .or_else(|| before_limit(s, segment, name.outer_end))
@@ -285,11 +296,12 @@ fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found 
         return Found::default();
     };
     let (start, end) = trim(s, file.end, limit);
-    let name = (start < end).then_some(Name {
+    let name = (start < end).then(|| Name {
         start,
         end,
         outer_start: start,
         outer_end: end,
+        rank: extension_rank(&s[start..end]),
     });
     Found {
         name,
@@ -377,7 +389,7 @@ fn last_counter(s: &[u8], segment: &Segment, limit: usize) -> Option<Counter> {
 
 /// `[PRiVATE]-[WtFnZb]-[name.ext]-[1/10] - ""`.
 fn bracketed(s: &[u8], segment: &Segment, limit: usize, least: u8) -> Option<Found> {
-    let bracket = names::in_brackets(s, limit, least)?;
+    let bracket = brackets::find(s, limit, least)?;
     let name = bracket.name;
     let file = after_name(s, segment, name.outer_end)
         .or_else(|| before_name(s, segment, name.outer_start));
@@ -400,7 +412,7 @@ fn fill(
     subject.flags |= found.flags;
     if let Some(name) = found.name {
         subject.name = Span32::new(name.start, name.end);
-        if names::extension_rank(&s[name.start..name.end]) > 0 {
+        if name.rank > 0 {
             subject.flags |= flags::EXTENSION;
         }
     }
@@ -456,13 +468,13 @@ fn head_region(
         _ => (first, name),
     };
     // A name behind the segment counter leaves only the text before that.
-    let to = segment
+    let first_cut = segment
         .cuts
         .iter()
+        .filter(|cut| !cut.is_empty())
         .map(|cut| cut.start as usize)
-        .filter(|cut| (from..to).contains(cut))
-        .min()
-        .unwrap_or(to);
+        .find(|cut| (from..to).contains(cut));
+    let to = first_cut.unwrap_or(to);
     (from, to.max(from))
 }
 

@@ -1,7 +1,9 @@
 //! The grammar of binary subjects: which file, which part of it, which file of how many.
 
+mod brackets;
 mod counter;
 mod details;
+mod extension;
 mod names;
 mod request;
 mod segment;

@@ -70,6 +70,9 @@ fn digits_back(s: &[u8], end: usize) -> Option<(u32, usize)> {
 
 /// Every other form, by the order of the rules.
 pub(super) fn general(s: &[u8]) -> Segment {
+    if !s.iter().any(|byte| COUNTER_BYTES[usize::from(*byte)]) {
+        return Segment::default();
+    }
     let yenc = last_yenc(s);
     yenc.and_then(|(_, after)| after_yenc(s, after))
         .or_else(|| before_end(s))
@@ -77,6 +80,19 @@ pub(super) fn general(s: &[u8]) -> Segment {
         .or_else(|| bare(s, yenc))
         .unwrap_or_default()
 }
+
+/// Bytes one of which every counter has: a stroke, a bracket, a blank.
+const COUNTER_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        let of = byte as u8;
+        table[byte] =
+            counter::is_blank(of) || counter::opens(of) || matches!(of, b'/' | b'|' | b'\\');
+        byte += 1;
+    }
+    table
+};
 
 /// The last round counter after the last `yEnc`, else the last other counter there.
 fn after_yenc(s: &[u8], from: usize) -> Option<Segment> {
