@@ -17,8 +17,11 @@ _RECOVERY = r"vol(?:ume)?[._ -]?\d+(?:\s?[+-]\s?\d+)?(?:[ ._-][A-Za-z]+)?\.par2"
 _PAR1 = r"\.(?:par|p\d\d)"
 _VOLUME = (
     r"(?:\.part[._ ]?\d{1,4}(?:\.(?:rar|7z|zip|exe|r\d\d))?|\.[r-z]\d{2,3}"
-    r"|\.(?:7z|zip|rar|tar|gz|c)[._]?\d{2,4}|\.[0-9]{3,4})"
+    r"|\.(?:7z|zip|rar|tar|gz|c)[._]?\d{2,4}"
+    r"|\.(?:mkv|mp4|avi|wmv|mpe?g|ts|iso|img|bin|m4v)\.\d{3})"
 )
+# Only as the end of the whole name: `show.101.part01.rar` is episode 101.
+_NUMBERED = r"\.(?:\d{3}|0\d{3})"
 _NUMBERED_RANDOM = r"^(?:[0-9A-Fa-f]{16,}|[A-Za-z0-9]{20,})\.\d{1,4}$"
 _EXTENSION = (
     r"\.(?:rar|zip|7z|tar|t?gz|bz2|xz|ace|arj|lzh|cab|exe|msi|appimage|deb|rpm|jar|apk|ipa|dmg"
@@ -50,7 +53,7 @@ def display_stem(name: pl.Series) -> pl.Series:
     A name that would vanish keeps what it had.
     """
     stem = name.str.strip_chars(' "')
-    for ending in (_TEMPORARY, _PAR2, _PAR1, _VOLUME, _VOLUME):
+    for ending in (f"{_VOLUME}|{_NUMBERED}", _TEMPORARY, _PAR2, _PAR1, _VOLUME, _VOLUME):
         stem = _cut(stem, ending)
     numbered = stem.str.contains(_NUMBERED_RANDOM)
     if numbered.any():
@@ -82,14 +85,14 @@ def is_par2_index(name: pl.Series) -> pl.Series:
 def is_member(name: pl.Series) -> pl.Series:
     """Tells names that belong to a set by their form: volumes, parity, archives, pieces."""
     plain = _cut(name.str.strip_chars(' "'), _TEMPORARY)
-    return _ends(plain, f"{_PAR2}|{_PAR1}|{_VOLUME}|{_LONE_ARCHIVE}") | plain.str.contains(
-        _NUMBERED_RANDOM
-    )
+    return _ends(
+        plain, f"{_PAR2}|{_PAR1}|{_VOLUME}|{_NUMBERED}|{_LONE_ARCHIVE}"
+    ) | plain.str.contains(_NUMBERED_RANDOM)
 
 
 def is_lone_archive(name: pl.Series) -> pl.Series:
     """Tells archives that may be whole in themselves (`.rar`, `.zip`)."""
-    return _ends(name, _LONE_ARCHIVE) & ~_ends(name, _VOLUME)
+    return _ends(name, _LONE_ARCHIVE) & ~_ends(name, f"{_VOLUME}|{_NUMBERED}")
 
 
 def is_archive_start(name: pl.Series) -> pl.Series:
