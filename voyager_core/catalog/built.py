@@ -55,7 +55,7 @@ class FragmentIn:
     last_number: int
     posted_at: datetime | None
     segments: int
-    file: str
+    file: dict[str, Any]
     payload: bytes
 
 
@@ -157,7 +157,7 @@ def fragments_of(built: Built) -> list[FragmentIn]:
                 last_number=_int8(row["last_number"]) or 0,
                 posted_at=_utc(row["first_posted_at"]),
                 segments=_int4(row["parts_found"]) or 0,
-                file=json.dumps(rest, ensure_ascii=False),
+                file=rest,
                 payload=row["payload"],
             )
         )

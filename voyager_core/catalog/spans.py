@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
+from psycopg.types.json import Jsonb
 
 from voyager_core.catalog.built import (
     Built,
@@ -426,7 +427,7 @@ def _write_fragments(conn: Connection, fragments: Sequence[FragmentIn], range_id
                     one.last_number,
                     one.posted_at,
                     one.segments,
-                    one.file,
+                    Jsonb(one.file),
                     one.payload,
                 )
             )
