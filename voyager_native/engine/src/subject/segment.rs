@@ -26,9 +26,14 @@ fn at_end(s: &[u8]) -> Option<Segment> {
         return None;
     }
     let open = i - 1;
-    // A closing bracket right before it may belong to a doubled copy.
-    let before = back_over_number(s, open);
-    if before > 0 && counter::closes(s[before - 1]) {
+    // A copy of the counter may stand before it, but not between it and the `yEnc` or the name.
+    let before = &s[..back_over_number(s, open)];
+    let alone = before.last() == Some(&b'"')
+        || before
+            .last_chunk::<4>()
+            .is_some_and(|word| word.eq_ignore_ascii_case(b"yenc"))
+        || !before.iter().any(|byte| counter::closes(*byte));
+    if !alone {
         return None;
     }
     Some(Segment {
@@ -103,6 +108,8 @@ fn after_yenc(s: &[u8], from: usize) -> Option<Segment> {
         }
     }
     if let Some(found) = found {
+        let from =
+            memchr::memrchr(b'"', &s[..found.start]).map_or(from, |quote| from.max(quote + 1));
         let same = counters_outside_quotes(s, from).filter(|each| each.same_numbers(&found));
         return Some(counted(&found, same));
     }
