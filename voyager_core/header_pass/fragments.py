@@ -84,9 +84,8 @@ def merge_fragments(fragments: pl.DataFrame) -> pl.DataFrame:
         merged.extend(_whole(each, number) for number, each in enumerate(generations))
     if not merged:
         return empty(IDENTIFIED)
-    return conform(
-        pl.DataFrame(merged, schema=dict(IDENTIFIED), orient="row"), IDENTIFIED, what="merged files"
-    )
+    whole = pl.DataFrame(merged, schema=dict(IDENTIFIED), orient="row")
+    return conform(_sessions(whole), IDENTIFIED, what="merged files")
 
 
 def pending(merged: pl.DataFrame, covered: Sequence[tuple[int, int]]) -> pl.Series:
@@ -159,6 +158,18 @@ def _whole(generation: _Generation, number: int) -> dict[str, Any]:
         "release_name": surest["release_name"],
     }
     return {**whole, **_reach(whole)}
+
+
+def _sessions(files: pl.DataFrame) -> pl.DataFrame:
+    """Tells files of one release key apart that were posted later than a repost begins."""
+    dated = files.with_columns(
+        _since=pl.col("first_posted_at").fill_null(strategy="forward").over("release_key"),
+        _until=pl.col("last_posted_at").fill_null(strategy="forward").over("release_key"),
+    ).sort("release_key", "_since", "file_key", nulls_last=True)
+    silence = pl.col("_since") - pl.col("_until").cum_max().shift(1).over("release_key")
+    return dated.with_columns(_late=(silence > REPOST_WINDOW).fill_null(value=False)).with_columns(
+        session=pl.col("_late").cum_sum().over("release_key").cast(pl.UInt32)
+    )
 
 
 def _lowest_part(piece: Mapping[str, Any]) -> int:
