@@ -15,9 +15,10 @@ from voyager_core.errors import TransientError
 from voyager_core.header_pass.fetch import BlockNotFetched, FetchOptions, fetch_span, fetch_spans
 from voyager_core.nntp import errors
 from voyager_core.nntp.account import NewsAccount
+from voyager_core.nntp.back_off import BackOff
 from voyager_core.nntp.client import NewsClient
 from voyager_core.nntp.connection import Deadlines
-from voyager_core.nntp.pool import BackOff, Pool
+from voyager_core.nntp.pool import Pool
 from voyager_core.storage.corpus import Corpus
 from voyager_core.storage.errors import BlockMissing, SpoolFull
 from voyager_core.storage.spool import Spool
@@ -281,6 +282,19 @@ def test_damaged_compression_falls_back_to_plain_lines(spool):
     with NewsServer([group()], compress=["gzip"], rules=rules) as server:
         fetch(server, spool, options=FetchOptions(100, attempts=5, back_off=SOON))
     assert text_in(spool) == text_of()
+
+
+def test_a_range_that_is_always_compressed_wrongly_is_read_plain(spool):
+    bad = f"{LOW + 300}-{LOW + 399}"
+    rules = [Rule("XOVER", "terminator", "none", argument=bad, times=None)]
+    with NewsServer([group()], compress=["gzip"], rules=rules) as server:
+        report = fetch(server, spool, command_seconds=0.4)
+        assert server.asked("XOVER").count(bad) == 3
+    assert text_in(spool) == text_of()
+    assert (report.lines, report.retries) == (1000, 2)
+    # The other blocks still come as the server compresses them.
+    forms = {info.low: info.facts.encoding for info in spool.infos(SPAN)}
+    assert len(forms) == 10
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ pytestmark = [
 def server():
     # INN2 runs as another user, which cannot walk into pytest's own folders.
     with tempfile.TemporaryDirectory(prefix="pytest-inn2-") as folder:
+        Path(folder).chmod(0o755)
         with inn2.Inn2(Path(folder) / "news", (GROUP, "alt.empty")) as server:
             post(server)
             yield server

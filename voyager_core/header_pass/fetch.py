@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -36,6 +37,8 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
+# Blocks that nobody came back to for so long are removed when fetching begins.
+FORGET_SECONDS = 14 * 86_400
 # Spans ahead at most: the tail's spans can be a few articles each.
 _MOST_AHEAD = 8
 
@@ -91,6 +94,8 @@ class SpanFetcher:
         spool: Spool,
         spans: Iterable[Span],
         options: FetchOptions | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Begins to fetch.
 
@@ -99,13 +104,14 @@ class SpanFetcher:
             spool: where the blocks go.
             spans: the spans, in order; taken from a few ahead of use.
             options: block size, parallelism, attempts.
+            clock: epoch seconds.
         """
         self._client = client
         self._spool = spool
         self._spans: Iterator[Span] = iter(spans)
         self._options = options or FetchOptions()
         self._pending: deque[_Pending] = deque()
-        self._spool.sweep()
+        self._spool.sweep(forget_before=clock() - FORGET_SECONDS)
 
     def __enter__(self) -> Self:
         """Returns the iterator."""

@@ -11,9 +11,10 @@ from typing import Any
 
 from voyager_core.domain.ranges import Span
 from voyager_core.errors import TransientError
-from voyager_core.nntp.errors import TransientNewsFailure
+from voyager_core.nntp.back_off import BackOff
+from voyager_core.nntp.errors import Garbage, TransientNewsFailure
 from voyager_core.nntp.overview import OverviewBlock
-from voyager_core.nntp.pool import BackOff, Pool
+from voyager_core.nntp.pool import Pool
 from voyager_core.storage.blocks import BlockFacts
 from voyager_core.storage.spool import Spool
 
@@ -195,11 +196,15 @@ class _BlockFetcher:
 
     async def _fetch(self, block: Span) -> OverviewBlock:
         attempts, odd, reason = self._options.attempts, None, "no attempts are allowed"
+        damaged = 0
         for attempt in range(1, attempts + 1):
             try:
-                reply = await self._pool.overview(block.group, block.low, block.high)
+                # A server may compress a range wrongly every time it is asked for it.
+                plain = damaged >= 2
+                reply = await self._pool.overview(block.group, block.low, block.high, plain=plain)
             except TransientNewsFailure as error:
                 reason = str(error)
+                damaged += type(error) is Garbage
             else:
                 if reply.stray_lines == 0 or (odd is not None and _same_lines(reply, odd)):
                     return reply

@@ -5,20 +5,15 @@ what comes next on it could be the rest of the old reply.
 """
 
 import asyncio
-import socket
-import ssl
 import zlib
 from dataclasses import dataclass
 from typing import cast
 
-from voyager_core.nntp.account import NewsAccount
 from voyager_core.nntp.errors import (
-    ConnectFailed,
     Cut,
     Garbage,
     NewsTimeout,
     ProtocolError,
-    TlsFailed,
     TransientNewsFailure,
 )
 from voyager_core.nntp.inflating import Encoding, Inflater
@@ -26,9 +21,6 @@ from voyager_core.nntp.protocol import Reply, ReplyReader, Request
 
 # Reads of 256 KB cost 1.6 ms of CPU a megabyte, reads of 16 KB 2.2 ms (measured, loopback).
 _READ_BYTES = 256 << 10
-_NO_TLS = ("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
-# How long the server's end of TLS is waited for; nothing of value can come with it.
-_GOODBYE_SECONDS = 1.0
 GREETING = Request(b"", "the connection")
 
 
@@ -56,7 +48,7 @@ class Connection(asyncio.BufferedProtocol):
     """A connection; one command at a time."""
 
     def __init__(self, server: str, deadlines: Deadlines) -> None:
-        """Prepares a connection; `connect` makes it.
+        """Prepares a connection; `connecting.connect` makes it.
 
         Args:
             server: host and port, for messages.
@@ -125,7 +117,7 @@ class Connection(asyncio.BufferedProtocol):
         Raises:
             NewsTimeout: nothing came for `command_seconds`, or it went on for `total_seconds`.
             Cut: the connection ended first.
-            Garbage: what came is no reply to this command.
+            Garbage: what came is no reply to this command, or is never terminated.
             ProtocolError: another command is outstanding.
         """
         if not self.usable:
@@ -158,6 +150,9 @@ class Connection(asyncio.BufferedProtocol):
                 reply = await waiter
             whole = True
         except TimeoutError:
+            if self._reader.lacks_only_terminator:
+                msg = f"{self.server}: the reply to {request.shown} is never terminated"
+                raise Garbage(msg) from None
             got = self.received_bytes - before
             came = f"stopped after {got} bytes of the reply" if got else "did not answer"
             seconds = self._deadlines.command_seconds
@@ -244,72 +239,3 @@ class Connection(asyncio.BufferedProtocol):
             detail = f" ({exc})" if exc is not None else ""
             text = failure or "the connection ended"
             self._waiter.set_exception(Cut(f"{self.server}: {text}{detail}"))
-
-
-async def connect(
-    account: NewsAccount, deadlines: Deadlines, tls: ssl.SSLContext | None
-) -> Connection:
-    """Returns a new connection, encrypted when `tls` is given; the greeting is not read yet.
-
-    Raises:
-        ConnectFailed: no way to the server now.
-        TlsFailed: its certificate is not accepted, or it speaks no TLS.
-    """
-    server = str(account)
-    connection = Connection(server, deadlines)
-    try:
-        async with asyncio.timeout(deadlines.connect_seconds):
-            await asyncio.get_running_loop().create_connection(
-                lambda: connection,
-                account.host,
-                account.port,
-                ssl=tls,
-                server_hostname=account.host if tls is not None else None,
-                ssl_handshake_timeout=deadlines.connect_seconds if tls is not None else None,
-                ssl_shutdown_timeout=_GOODBYE_SECONDS if tls is not None else None,
-            )
-    except TimeoutError:
-        connection.close()
-        msg = f"{server} was not reached within {deadlines.connect_seconds:g} seconds"
-        raise ConnectFailed(msg) from None
-    except ssl.SSLCertVerificationError as error:
-        msg = (
-            f"the certificate of {server} is not accepted ({error.verify_message}); use the host "
-            "name in the certificate, or ?ca=FILE with the certificates to trust"
-        )
-        raise TlsFailed(msg) from error
-    except ssl.SSLError as error:
-        if error.reason in _NO_TLS:
-            msg = f"{server} speaks no TLS on this port; use nntp:// or the port for TLS (563)"
-            raise TlsFailed(msg) from error
-        msg = f"no TLS connection to {server} ({error.reason or error})"
-        raise ConnectFailed(msg) from error
-    except socket.gaierror as error:
-        msg = f"the host {account.host} of the news URL was not found ({error.strerror})"
-        raise ConnectFailed(msg) from error
-    except OSError as error:
-        msg = f"no connection to {server} ({error.strerror or error})"
-        raise ConnectFailed(msg) from error
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def tls_context(account: NewsAccount) -> ssl.SSLContext | None:
-    """Returns how to encrypt connections of an account; None when it asks for none.
-
-    Raises:
-        TlsFailed: the file with trusted certificates cannot be used.
-    """
-    if not account.tls:
-        return None
-    try:
-        context = ssl.create_default_context(cafile=account.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        msg = f"the certificates in {account.ca_file} cannot be used ({error})"
-        raise TlsFailed(msg) from error
-    if not account.verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from isal import isal_zlib
 
-from voyager_core.nntp.errors import Garbage
+from voyager_core.nntp.errors import Garbage, WrongOverview
 from voyager_core.nntp.inflating import Encoding, Inflater
 
 TERMINATOR = b".\r\n"
@@ -75,7 +75,8 @@ class LineMeter:
         """Takes the next piece of text.
 
         Raises:
-            Garbage: more text or lines than allowed.
+            Garbage: more text than allowed.
+            WrongOverview: more lines than allowed.
         """
         if not text:
             return
@@ -91,7 +92,7 @@ class LineMeter:
             raise Garbage(msg)
         if self._limits.lines is not None and self._newlines > self._limits.lines:
             msg = f"the reply has more than {self._limits.lines} lines"
-            raise Garbage(msg)
+            raise WrongOverview(msg)
 
     def _follow(self, text: bytes) -> None:
         """Remembers how the last whole line and the line in work begin."""
@@ -148,6 +149,10 @@ class Frame(Protocol):
     def body(self) -> Body:
         """Returns the whole body; only after its end."""
 
+    @property
+    def lacks_only_terminator(self) -> bool:
+        """Whether the body is whole but for a terminator that has not come."""
+
 
 class _Lines:
     """Bytes up to a lone dot; what comes before it goes on in pieces."""
@@ -195,6 +200,11 @@ class TextFrame:
             raise Garbage(msg)
         return rest
 
+    @property
+    def lacks_only_terminator(self) -> bool:
+        """Never: without the terminator nobody knows that the text is whole."""
+        return False
+
     def body(self) -> Body:
         """Returns the text, dot-stuffed as received."""
         data = b"".join(self._pieces)
@@ -234,6 +244,11 @@ class PlainOverviewFrame:
         if rest is not None:
             self._pieces.append(self._deflater.flush())
         return rest
+
+    @property
+    def lacks_only_terminator(self) -> bool:
+        """Never: without the terminator nobody knows that the text is whole."""
+        return False
 
     def body(self) -> Body:
         """Returns the lines as a zlib stream."""
@@ -287,6 +302,11 @@ class CompressedFrame:
     def _finish(self, rest: bytes) -> bytes:
         self._wire -= len(rest)
         return rest
+
+    @property
+    def lacks_only_terminator(self) -> bool:
+        """Whether the stream has ended and the terminator behind it has not come."""
+        return self._behind is not None
 
     def body(self) -> Body:
         """Returns the stream as received, without a terminator behind it."""

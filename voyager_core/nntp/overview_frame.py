@@ -61,6 +61,11 @@ class OverviewFrame:
             data = self._start
         return self._frame.feed(data)
 
+    @property
+    def lacks_only_terminator(self) -> bool:
+        """Whether the body is whole but for a terminator that has not come."""
+        return self._frame is not None and self._frame.lacks_only_terminator
+
     def body(self) -> Body:
         """Returns the whole body; only after its end."""
         if self._frame is None:
@@ -120,6 +125,11 @@ class YencFrame:
             raise Garbage(msg)
         stream = stream[: len(stream) - len(inflater.behind)]
         return metered_body(stream, encoding, meter, wire_bytes=text.wire_bytes, compressed=True)
+
+    @property
+    def lacks_only_terminator(self) -> bool:
+        """Never: the stream is unwrapped after the terminator."""
+        return False
 
     def body(self) -> Body:
         """Returns the stream without its yEnc wrapping."""

@@ -14,7 +14,9 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from voyager_core.nntp.account import Compression, NewsAccount
-from voyager_core.nntp.connection import Deadlines, tls_context
+from voyager_core.nntp.back_off import BackOff
+from voyager_core.nntp.connecting import tls_context
+from voyager_core.nntp.connection import Deadlines
 from voyager_core.nntp.errors import (
     AuthFailed,
     ConnectFailed,
@@ -33,29 +35,6 @@ from voyager_core.nntp.session import Session, open_session
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class BackOff:
-    """How long to wait before another try.
-
-    Attributes:
-        first_seconds: before the second try.
-        factor: by how much each further wait grows.
-        max_seconds: longest wait.
-    """
-
-    first_seconds: float = 0.5
-    factor: float = 2.0
-    max_seconds: float = 60.0
-
-    def delay(self, failures: int, rng: random.Random) -> float:
-        """Returns the wait after so many failures in a row, between half and all of it.
-
-        The random part keeps many tasks from coming back at the same moment.
-        """
-        full = self.first_seconds * self.factor ** min(max(failures - 1, 0), 60)
-        return min(full, self.max_seconds) * (0.5 + rng.random() / 2)
 
 
 @dataclass(slots=True)
@@ -166,10 +145,20 @@ class Pool:
         """
         return await self._run(lambda session: session.group_marks(name), name)
 
-    async def overview(self, group: str, low: int, high: int) -> OverviewBlock:
+    async def overview(
+        self, group: str, low: int, high: int, *, plain: bool = False
+    ) -> OverviewBlock:
         """Returns the overview of the article numbers `low … high` (both included).
 
         A range without articles is an empty block, not an error.
+
+        Args:
+            group: the group.
+            low: first article number.
+            high: last article number.
+            plain: ask without compression, on a new connection that is closed afterwards; for
+                a range whose compressed reply is damaged again and again. A form that the
+                account forces is kept.
 
         Raises:
             GroupGone: the server does not carry the group.
@@ -179,6 +168,9 @@ class Pool:
         if low < 1 or high < low:
             msg = f"no range of article numbers: {low}-{high}"
             raise ValueError(msg)
+        if plain and self.account.compress is Compression.AUTO:
+            self._drop_idle()
+            return await self._run(lambda session: self._plain_overview(session, group, low, high))
         return await self._run(lambda session: self._overview(session, group, low, high), group)
 
     async def article(self, message_id: str) -> bytes:
@@ -249,6 +241,14 @@ class Pool:
         if session.compression is not None:
             self.profile.note_whole(session.compression)
         return block
+
+    async def _plain_overview(
+        self, session: Session, group: str, low: int, high: int
+    ) -> OverviewBlock:
+        try:
+            return await session.overview(group, low, high, plain=True)
+        finally:
+            session.connection.quit()
 
     async def _run(self, work: Callable[[Session], Awaitable[_T]], group: str | None = None) -> _T:
         session = await self._check_out(group)

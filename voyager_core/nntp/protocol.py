@@ -92,6 +92,11 @@ class ReplyReader:
         stray = TERMINATOR.startswith(self._buffer)
         return bool(self._asked) and (self._status is not None or not stray)
 
+    @property
+    def lacks_only_terminator(self) -> bool:
+        """Whether the outstanding reply is whole but for a terminator that has not come."""
+        return self._frame is not None and self._frame.lacks_only_terminator
+
     def expect(self, request: Request) -> None:
         """Announces a command whose reply comes after those announced before."""
         self._asked.append(request)
@@ -111,7 +116,7 @@ class ReplyReader:
                 replies.append(self._finish())
         except Garbage as error:
             msg = f"the reply to {self._asked[0].shown} is garbage: {error}"
-            self.failure = Garbage(msg)
+            self.failure = type(error)(msg)
             self.failure.__cause__ = error
             return replies
         if rest:

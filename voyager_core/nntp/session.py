@@ -6,7 +6,8 @@ import ssl
 from datetime import UTC, datetime
 
 from voyager_core.nntp.account import Compression, NewsAccount
-from voyager_core.nntp.connection import Connection, Deadlines, connect
+from voyager_core.nntp.connecting import connect
+from voyager_core.nntp.connection import Connection, Deadlines
 from voyager_core.nntp.errors import (
     NewsError,
     ProtocolError,
@@ -101,13 +102,23 @@ class Session:
         self.group = name
         return marks
 
-    async def overview(self, group: str, low: int, high: int) -> OverviewBlock:
+    async def overview(
+        self, group: str, low: int, high: int, *, plain: bool = False
+    ) -> OverviewBlock:
         """Returns the overview of a range, as received.
+
+        Args:
+            group: the group.
+            low: first article number.
+            high: last article number.
+            plain: agree on no compression, on a connection that has not agreed on any yet.
 
         Raises:
             GroupGone: the server does not carry the group.
             WrongOverview: the reply is whole but answers another range.
         """
+        if plain and self.compression is None:
+            self.compression = Compression.NONE
         await self._agree_on_compression()
         if self.group != group:
             await self.group_marks(group)

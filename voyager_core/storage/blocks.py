@@ -261,12 +261,33 @@ class BlockFolder:
                 folder.parent.rmdir()
         return freed
 
-    def sweep(self) -> int:
-        """Removes what crashed writers left and counts the bytes anew; returns files removed."""
+    def sweep(self, *, forget_before: float | None = None) -> int:
+        """Removes what crashed writers left and counts the bytes anew.
+
+        Args:
+            forget_before: epoch seconds; blocks written before are removed as well. They were
+                fetched for a span that nobody came back to, such as one of a removed group.
+
+        Returns:
+            How many files were removed.
+
+        Raises:
+            StorageUnusable: the folder cannot be written to.
+            TransientError: another fault of the disk.
+        """
+        try:
+            return self._sweep(forget_before or 0)
+        except OSError as error:
+            raise storage_error(error, self.root, doing="sweeping") from error
+
+    def _sweep(self, forget_before: float) -> int:
         removed = remove_leftovers(self.root)
         with self.usage.changing() as change:
             for path in list(self.root.glob(f"*/*/*{BLOCK_SUFFIX}")):
-                if not path.with_suffix(MANIFEST_SUFFIX).exists():
+                manifest = path.with_suffix(MANIFEST_SUFFIX)
+                if path.stat().st_mtime < forget_before:
+                    manifest.unlink(missing_ok=True)
+                if not manifest.exists():
                     path.unlink(missing_ok=True)
                     removed += 1
             for path in list(self.root.glob(f"*/*/*{MANIFEST_SUFFIX}")):

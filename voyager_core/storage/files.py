@@ -60,7 +60,11 @@ class TemporaryFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(self._temporary, flags, 0o644)
         with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file).st_nlink == 0:
+            # A sweep took it for a leftover before it was locked.
+            os.close(file)
+            return self._create()
         return file
 
     def write(self, data: bytes, *, sync: bool) -> None:

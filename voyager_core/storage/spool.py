@@ -144,13 +144,17 @@ class Spool:
         """
         self._blocks.check_room(size_bytes)
 
-    def sweep(self) -> int:
+    def sweep(self, *, forget_before: float | None = None) -> int:
         """Removes what crashed writers left and counts the bytes anew; for the start of a run.
+
+        Args:
+            forget_before: epoch seconds; blocks written before are removed as well, since
+                nobody came back to their span. Who needs one all the same fetches it again.
 
         Returns:
             How many files were removed.
         """
-        return self._blocks.sweep()
+        return self._blocks.sweep(forget_before=forget_before)
 
     def _folders(self) -> list[BlockFolder]:
         return [self._blocks, *([self.corpus.blocks] if self.corpus is not None else [])]

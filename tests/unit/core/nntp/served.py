@@ -4,8 +4,9 @@ import asyncio
 
 from tests.support.newsserver import Group, made_line, made_lines
 from voyager_core.nntp.account import NewsAccount
+from voyager_core.nntp.back_off import BackOff
 from voyager_core.nntp.connection import Deadlines
-from voyager_core.nntp.pool import BackOff, Pool
+from voyager_core.nntp.pool import Pool
 
 GROUP = "alt.binaries.test"
 LOW, HIGH = 6_000_000_001, 6_000_000_100

@@ -1,6 +1,7 @@
 """Every fault of a server ends in its error class, or in the right lines all the same."""
 
 import asyncio
+import random
 import zlib
 
 import pytest
@@ -27,7 +28,7 @@ FAULTS = [
     (Rule("XOVER", "shift", 1000), errors.WrongOverview),
     (Rule("XOVER", "shift", -50), errors.WrongOverview),
     (Rule("XOVER", "more", 50), errors.WrongOverview),
-    (Rule("XOVER", "more", 5000), errors.Garbage),
+    (Rule("XOVER", "more", 5000), errors.WrongOverview),
     (Rule("XOVER", "twice"), errors.WrongOverview),
     (Rule("XOVER", "reply", "400 shutting down"), errors.TooManyConnections),
     (Rule("XOVER", "reply", "502 too many connections"), errors.TooManyConnections),
@@ -38,20 +39,19 @@ FAULTS = [
     (Rule("GROUP", "reply", "211 x y z"), errors.ProtocolError),
 ]
 KEEPS = {"503 program fault", "403 disk trouble", "501 syntax error", "411 gone"}
+FORMS = [[], ["gzip"], ["gzip-terminator"]]
+# Plain text has no checksum that could show damage.
+CASES = [
+    pytest.param(form, *fault, id=f"{n}-{fault[0].do}-{'-'.join(form) or 'plain'}")
+    for n, fault in enumerate(FAULTS)
+    for form in FORMS
+    if form or fault[0].do != "damage"
+]
 
 
-@pytest.mark.parametrize(
-    "compress", [[], ["gzip"], ["gzip-terminator"]], ids=["plain", "gzip", "gz-t"]
-)
-@pytest.mark.parametrize(
-    ("rule", "kind"),
-    FAULTS,
-    ids=[f"{n}-{rule.do}-{kind.__name__}" for n, (rule, kind) in enumerate(FAULTS)],
-)
+@pytest.mark.parametrize(("compress", "rule", "kind"), CASES)
 def test_a_fault_has_its_class_and_the_next_command_works(compress, rule, kind):
     rule = Rule(rule.on, rule.do, rule.value, times=rule.times)
-    if not compress and rule.do == "damage":
-        pytest.skip("plain text has no checksum")
     with NewsServer([group()], compress=compress, verbs=["XOVER"], rules=[rule]) as server:
 
         async def work(pool):
@@ -177,6 +177,44 @@ def test_a_range_without_numbers_is_refused(low, high):
         return True
 
     assert on("nntp://127.0.0.1:1", work)
+
+
+def test_a_stream_without_any_terminator_is_garbage_and_not_a_stall():
+    rule = Rule("XOVER", "terminator", "none", times=None)
+    with NewsServer([group()], compress=["gzip"], rules=[rule]) as server:
+
+        async def work(pool):
+            with pytest.raises(errors.Garbage, match="never terminated"):
+                await overview(pool)
+            return await pool.overview(GROUP, LOW, HIGH, plain=True)
+
+        block = on(server, work, command_seconds=0.4)
+    assert inflate(block.raw) == text_of(LOW, HIGH)
+
+
+@pytest.mark.parametrize("on_command", ["connect", "CAPABILITIES", "XFEATURE", "GROUP", "XOVER"])
+def test_hostile_bytes_at_any_step_end_in_an_error_of_ours_or_in_lines(on_command):
+    rng = random.Random(on_command)
+    with NewsServer([group()], compress=["gzip"]) as server:
+
+        async def work(pool):
+            ended = 0
+            for _ in range(40):
+                start = rng.choice([b"", b"200 ", b"224 ", b"224 x [COMPRESS=GZIP]\r\n", b"101 "])
+                raw = (
+                    start + rng.randbytes(rng.randrange(200)) + rng.choice([b"", b"\r\n", b".\r\n"])
+                )
+                server.rules[:] = [Rule(on_command, "raw", raw), Rule(on_command, "cut", len(raw))]
+                try:
+                    await overview(pool)
+                except errors.NewsError:
+                    ended += 1
+            server.rules.clear()
+            return ended, await overview(pool)
+
+        ended, block = on(server, work, connect_attempts=1)
+    assert ended <= 40
+    assert inflate(block.raw) == text_of(LOW, HIGH)
 
 
 def test_a_trickle_ends_at_the_total_deadline():

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import socket
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.support.newsserver import Group, NewsServer, Rule, made_lines, silent
 from tests.unit.core.nntp.served import HIGH, LOW, group, on, overview, text_of
 from tests.unit.core.nntp.wire import inflate
 from voyager_core.nntp import errors
-from voyager_core.nntp.pool import BackOff
+from voyager_core.nntp.back_off import BackOff
 
 # No way to the server.
 
@@ -32,9 +33,29 @@ def test_everybody_who_waits_learns_that_the_server_is_down():
     assert {type(each) for each in found} == {errors.ConnectFailed}
 
 
-def test_a_host_that_does_not_exist_is_named():
-    with pytest.raises(errors.ConnectFailed, match=r"nowhere\.invalid"):
+def test_a_host_that_does_not_exist_is_named(monkeypatch):
+    def unknown(*_, **__):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(errors.ConnectFailed, match=r"nowhere\.invalid .* not found"):
         on("nntp://nowhere.invalid", overview, connect_attempts=1)
+
+
+def test_an_address_that_refuses_is_passed_over(monkeypatch):
+    def several(host, port, *_, **__):
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (a, port)) for a in addresses]
+
+    addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.1"]
+    with NewsServer([group()]) as server:
+        monkeypatch.setattr(socket, "getaddrinfo", several)
+        assert on(server.url(host="news.invalid"), overview).lines == 100
+        addresses.pop()
+        with pytest.raises(errors.ConnectFailed, match="no connection to"):
+            on(server.url(host="news.invalid"), overview, connect_attempts=1)
+        addresses.clear()
+        with pytest.raises(errors.ConnectFailed, match="has no address"):
+            on(server.url(host="news.invalid"), overview, connect_attempts=1)
 
 
 def test_a_server_that_never_greets_is_given_up():

@@ -315,6 +315,17 @@ def test_sweeping_removes_half_blocks_and_counts_anew(spool):
     ]
 
 
+def test_sweeping_forgets_blocks_that_nobody_came_back_to(spool):
+    put(spool, 1, 100)
+    put(spool, 101, 200)
+    os.utime(block_file(spool, 1, 100), (1_000_000_000, 1_000_000_000))
+    assert spool.sweep(forget_before=999_999_999) == 0
+    assert spool.sweep(forget_before=1_000_000_001) == 1
+    assert numbers(spool.missing(span(1, 200), 100)) == [(1, 100)]
+    assert spool.bytes_used() == 1000
+    assert len(tree(spool.root)) == 3
+
+
 def test_many_writers_count_together(tmp_path):
     spools = [Spool(tmp_path) for _ in range(4)]
     failures = []
