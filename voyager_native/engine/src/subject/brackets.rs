@@ -20,13 +20,18 @@ pub(super) struct BracketName {
 }
 
 /// The bracket of `..to` with the best name; `least` is the least [`extension_rank`] it must have.
+///
+/// With 0 even a word without an extension is a name, unless it is a tag of the tool or a number.
+/// Round brackets must hold a known extension: they are part of many names.
 pub(super) fn find(s: &[u8], to: usize, least: u8) -> Option<BracketName> {
+    const KNOWN: u8 = 2;
     let mut best: Option<(u8, usize, usize)> = None;
     let mut at = 0;
+    let mut tool = false;
     for _ in 0..MAX_BRACKETS {
         let Some(open) = s
             .get(at..to)
-            .and_then(|rest| memchr::memchr(b'[', rest))
+            .and_then(|rest| memchr::memchr2(b'[', b'(', rest))
             .map(|i| at + i)
         else {
             break;
@@ -35,8 +40,14 @@ pub(super) fn find(s: &[u8], to: usize, least: u8) -> Option<BracketName> {
             at = open + 1;
             continue;
         };
-        let rank = extension_rank(s[open + 1..close].trim_ascii());
-        if rank >= least
+        let content = s[open + 1..close].trim_ascii();
+        let is_tag = content.eq_ignore_ascii_case(b"private") || std::mem::take(&mut tool);
+        tool = content.eq_ignore_ascii_case(b"private");
+        let rank = extension_rank(content);
+        let fits = rank >= if s[open] == b'(' { KNOWN } else { least };
+        let names = rank > 0 || !(is_tag || content.iter().all(u8::is_ascii_digit));
+        if fits
+            && names
             && best.is_none_or(|(best, ..)| rank >= best)
             && counter::bracketed(s, open).is_none()
         {
@@ -73,17 +84,21 @@ fn inside(s: &[u8], open: usize, close: usize) -> BracketName {
     };
     found.name.start = whole.start + slash + 1;
     let path = &text[..slash];
-    if (1..=5).contains(&path.len()) && path.iter().all(u8::is_ascii_digit) {
+    let digits = path.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if (1..=5).contains(&digits) && matches!(path.get(digits), None | Some(b'/')) {
         found.index = Some(
-            path.iter()
+            path[..digits]
+                .iter()
                 .fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0')),
         );
-        return found;
     }
     let last = memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1);
     let folder = without_tag(&path[last..]);
     let start = whole.start + last;
-    found.folder = Span32::new(start, start + folder.len());
+    // Only a path from the root names the upload; `1/series/name` merely sorts it.
+    if path.len() > last + folder.len() || text.starts_with(b"/") {
+        found.folder = Span32::new(start, start + folder.len());
+    }
     // A single file is posted in a folder that bears its name; the file itself may be renamed.
     if extension_rank(folder) == 2 {
         found.name.start = start;

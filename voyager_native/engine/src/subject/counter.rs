@@ -8,8 +8,10 @@ const MAX_BLANKS: usize = 4;
 /// What stands between the two numbers of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// `/`, `|` or `\`.
+    /// `/` or `\`.
     Stroke,
+    /// `|`.
+    Bar,
     /// `of` and its translations.
     Word,
     /// `_`, which tools write where a file system forbids `/`.
@@ -95,7 +97,7 @@ pub(super) fn last_before(s: &[u8], end: usize) -> Option<Counter> {
 
 /// The counter without brackets whose last digit is at `end - 1`.
 ///
-/// Words need blanks around them (`5 of 12`); strokes must not have any (`05/12`).
+/// Words need blanks around them (`5 of 12`); strokes and bars must not have any (`05/12`).
 pub(super) fn bare_ending_at(s: &[u8], end: usize) -> Option<Counter> {
     if s.get(end).is_some_and(u8::is_ascii_alphanumeric) {
         return None;
@@ -174,7 +176,8 @@ const WORDS: [&[u8]; 6] = [b"of", b"von", b"van", b"de", b"di", b"sur"];
 
 fn mark(s: &[u8], i: usize) -> Option<(Mark, usize)> {
     match s.get(i)? {
-        b'/' | b'|' | b'\\' => Some((Mark::Stroke, i + 1)),
+        b'/' | b'\\' => Some((Mark::Stroke, i + 1)),
+        b'|' => Some((Mark::Bar, i + 1)),
         b'_' => Some((Mark::Underscore, i + 1)),
         _ => WORDS.iter().find_map(|word| {
             let end = i + word.len();
@@ -186,8 +189,10 @@ fn mark(s: &[u8], i: usize) -> Option<(Mark, usize)> {
 }
 
 fn mark_back(s: &[u8], end: usize) -> Option<(Mark, usize)> {
-    if matches!(s[..end].last()?, b'/' | b'|') {
-        return Some((Mark::Stroke, end - 1));
+    match s[..end].last()? {
+        b'/' => return Some((Mark::Stroke, end - 1)),
+        b'|' => return Some((Mark::Bar, end - 1)),
+        _ => {}
     }
     // Only the words that are no common part of titles stand without brackets.
     let i = blanks_back(s, end)?;

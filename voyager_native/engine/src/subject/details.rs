@@ -20,6 +20,8 @@ struct Found {
     /// Number of the file when it stands without a total.
     index: Option<u32>,
     folder: Span32,
+    /// Whether the text around the name are tags of a tool.
+    tagged: bool,
     flags: u32,
 }
 
@@ -167,7 +169,7 @@ fn after_name(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
             continue;
         }
         if let Some(found) = counter::bare_at(s, i) {
-            let apart = found.mark == Mark::Word || s[name..i].ends_with(b"< ");
+            let apart = found.mark != Mark::Stroke || s[name..i].ends_with(b"< ");
             return Some(found)
                 .filter(|found| apart && !is_cut(segment, found) && found.index <= found.total);
         }
@@ -226,7 +228,7 @@ fn bare_before(s: &[u8], name: usize) -> Option<Counter> {
         .copied()
         .find(|byte| !counter::is_blank(*byte))
         .is_some_and(counter::closes);
-    ((found.mark == Mark::Word || closed)
+    ((found.mark != Mark::Stroke || closed)
         && found.index <= found.total.saturating_add(1)
         && !found.is_years())
     .then_some(found)
@@ -271,7 +273,7 @@ fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found 
     };
     let limit = yenc.map_or(cut, |(at, _)| at.min(cut));
     if names::has_empty_quotes(s)
-        && let Some(found) = bracketed(s, segment, cut, 1)
+        && let Some(found) = bracketed(s, segment, cut, u8::from(!is_private(s)))
     {
         return found;
     }
@@ -279,10 +281,10 @@ fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found 
     if let Some(found) = in_the_clear(s, segment, first, limit) {
         return found;
     }
-    if let Some((_, after)) = yenc.filter(|(_, after)| *after < cut)
+    if let Some((at, after)) = yenc.filter(|(_, after)| *after < cut)
         && let Some(name) = names::clear(s, after, cut)
     {
-        let file = before_limit(s, segment, 0).or_else(|| last_counter(s, segment, limit));
+        let file = last_counter(s, segment, limit).or_else(|| bare_before(s, at));
         return Found {
             name: Some(name),
             file,
@@ -296,7 +298,7 @@ fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found 
         return Found::default();
     };
     let (start, end) = trim(s, file.end, limit);
-    let name = (start < end).then(|| Name {
+    let name = (!telling(s, start, end).is_empty()).then(|| Name {
         start,
         end,
         outer_start: start,
@@ -371,7 +373,7 @@ fn worded(s: &[u8], first: usize, limit: usize) -> Option<(Counter, Name)> {
     let mut end = limit;
     while let Some(last) = (first..end).rev().find(|i| s[*i].is_ascii_digit()) {
         if let Some(file) =
-            counter::bare_ending_at(s, last + 1).filter(|file| file.mark == Mark::Word)
+            counter::bare_ending_at(s, last + 1).filter(|file| file.mark != Mark::Stroke)
             && file.start >= first
             && separator_at(s, file.end) > 0
             && let Some(name) = names::clear(s, file.end, limit)
@@ -398,6 +400,7 @@ fn bracketed(s: &[u8], segment: &Segment, limit: usize, least: u8) -> Option<Fou
         file,
         index: bracket.index,
         folder: bracket.folder,
+        tagged: is_private(s),
         flags: flags::BRACKET_NAME,
     })
 }
@@ -430,17 +433,14 @@ fn fill(
         }
     }
     let region = head_region(s, segment, yenc, found);
-    if found.flags & flags::BRACKET_NAME == 0 {
+    if !found.tagged {
         let (start, end) = trim(s, region.0, region.1);
         subject.head = telling(s, start, trim_size_back(s, start, end));
         subject.request = request::find(s, region.0, region.1);
     } else {
         subject.head = found.folder;
     }
-    if let Some(name) = found
-        .name
-        .filter(|_| found.flags & flags::BRACKET_NAME == 0)
-    {
+    if let Some(name) = found.name.filter(|_| !found.tagged) {
         subject.tail = tail(s, segment, yenc, found.file, name);
     }
 }

@@ -85,6 +85,8 @@ fn marks(s: &[u8]) -> Marks {
 fn quote_at(s: &[u8], i: usize) -> Option<usize> {
     match s.get(i)? {
         b'"' => Some(1),
+        // An entity that lost its ampersand.
+        b'#' => s[i..].starts_with(b"#34;").then_some(4),
         0xe2 => matches!(s.get(i + 1..i + 3)?, [0x80, 0x9c..=0x9e]).then_some(3),
         // Windows-1252, by itself or read as latin-1 and written as UTF-8.
         0x84 | 0x93 | 0x94 => (i == 0 || s[i - 1].is_ascii()).then_some(1),
@@ -261,21 +263,21 @@ pub(super) fn clear(s: &[u8], from: usize, to: usize) -> Option<Name> {
         _ => (start, end),
     };
     let text = &s[start..end];
-    let rank = extension_rank(text);
-    if rank > 0 {
-        return Some(Name::clear(start, end, rank));
-    }
+    // In `need help with .wmv` the dot belongs to no name.
+    let joined = |dot: usize| dot > 0 && !is_blank(text[dot - 1]);
     let mut at = text.len();
-    while let Some(dot) = memchr::memrchr(b'.', &text[..at]).filter(|dot| *dot > 0) {
+    while let Some(dot) = memchr::memrchr(b'.', &text[..at]) {
         let len = text[dot + 1..]
             .iter()
             .take_while(|byte| byte.is_ascii_alphanumeric())
             .count();
         let after = dot + 1 + len;
-        if text.get(after).is_some_and(|byte| is_blank(*byte))
-            && rank_of(&text[dot + 1..after]) == 2
-        {
-            return Some(Name::clear(start, start + after, 2));
+        let whole = at == text.len() && after == at;
+        if joined(dot) && (whole || text.get(after).is_some_and(|byte| is_blank(*byte))) {
+            let rank = rank_of(&text[dot + 1..after]);
+            if rank == 2 || (whole && rank > 0) {
+                return Some(Name::clear(start, start + after, rank));
+            }
         }
         at = dot;
     }

@@ -82,6 +82,7 @@ pub(super) fn general(s: &[u8]) -> Segment {
     yenc.and_then(|(_, after)| after_yenc(s, after))
         .or_else(|| before_end(s))
         .or_else(|| after_name(s, yenc.map(|(at, _)| at)))
+        .or_else(|| before_name(s))
         .or_else(|| bare(s, yenc))
         .unwrap_or_default()
 }
@@ -169,6 +170,15 @@ fn after_name(s: &[u8], yenc: Option<usize>) -> Option<Segment> {
     let mut segment = with_copy(s, &found);
     segment.either = is_alone(s, &found);
     settled(segment)
+}
+
+/// Two counters before the name and none after it: `[003/120] [03/140] "f.r03"` gives the segment second.
+fn before_name(s: &[u8]) -> Option<Segment> {
+    let name = memchr::memchr(b'"', s)?;
+    let found = last_stroke(s, name).filter(|found| only_separators(s, found.end, name))?;
+    let file =
+        last_stroke(s, found.start).filter(|file| only_separators(s, file.end, found.start))?;
+    (file.open == found.open && !found.is_years()).then(|| counted(&found, std::iter::once(found)))
 }
 
 /// The segment of a counter before which a copy of it may stand.
