@@ -483,9 +483,7 @@ def test_same_span_from_two_workers_is_stored_once(catalog, database):
     assert differences(catalog) == []
 
 
-def test_workers_that_share_releases_neither_deadlock_nor_lose_anything(
-    catalog, database, caplog
-):
+def test_workers_that_share_releases_neither_deadlock_nor_lose_anything(catalog, database, caplog):
     caplog.set_level(logging.INFO)
     # Every span holds the same keys, old and new ones mixed, in another order each.
     workers, spans = 4, 6
