@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from tests.reference import counters, words
 
-_MOST_MARKS = 32
+_MOST_MARKS = 16
+_MOST_BRACKETS = 32
 _KNOWN = frozenset(
     b"7z db gz rm ts xz"
     b" 3ds 3gp aac ac3 ace ape apk arj asf ass avi azw bin bmp bup bz2 cab cbr cbz ccd chm cia css"
@@ -17,7 +18,10 @@ _KNOWN = frozenset(
     b" aiff azw3 bdmv clpi divx djvu docx epub flac heic html jpeg json m2ts m3u8 mobi mpeg mpls"
     b" opus par2 pptx rmvb temp tiff vmdk wbfs webm webp xlsx xvid torrent appimage".split()
 )
-_QUOTE = re.compile(rb"\"|\xe2\x80[\x9c-\x9e]|(?<![\x80-\xff])[\x84\x93\x94]")
+# Straight, an entity that lost its ampersand, curly, and Windows-1252 by itself or as UTF-8.
+_QUOTE = re.compile(
+    rb"\"|#34;|\xe2\x80[\x9c-\x9e]|(?<![\x80-\xff])[\x84\x93\x94]|\xc2[\x84\x93\x94]"
+)
 
 
 @dataclass(frozen=True)
@@ -113,17 +117,18 @@ def _pairs(s: bytes) -> tuple[list[Name], _Mark | None]:
 
 def quoted(s: bytes, cuts: list[tuple[int, int]], limit_after: Callable[[int], int]) -> Name | None:
     """The quoted name: the last with a known extension, else with any, else the last."""
+    clean = _only_pair(s)
+    if clean is not None and (name := _usable(s, clean, cuts)):
+        return name
     pairs, unclosed = _pairs(s)
     best: tuple[tuple[int, int], Name] | None = None
-    for at, pair in enumerate(pairs):
+    for pair in pairs:
         inside_other = any(
-            other.outer_start <= pair.outer_start and pair.outer_end <= other.outer_end
-            for number, other in enumerate(pairs)
-            if number != at
+            other.outer_start < pair.outer_start and pair.outer_end < other.outer_end
+            for other in pairs
         )
-        straddles = any(pair.start < end and start < pair.end for start, end in cuts)
-        name = _without_blanks(s, pair)
-        if inside_other or straddles or name.start >= name.end:
+        name = _usable(s, pair, cuts)
+        if inside_other or name is None:
             continue
         rank = (extension_rank(s[name.start : name.end]), name.outer_start)
         if best is None or rank > best[0]:
@@ -134,6 +139,24 @@ def quoted(s: bytes, cuts: list[tuple[int, int]], limit_after: Callable[[int], i
         return None
     name = clear(s, unclosed.end, limit_after(unclosed.end))
     return name and replace(name, outer_start=unclosed.start)
+
+
+def _only_pair(s: bytes) -> Name | None:
+    """The stretch between the only two straight quotes, whatever else might be a quote."""
+    first, last = s.find(b'"'), s.rfind(b'"')
+    if not s.isascii() or s.count(b'"') != 2 or last == first + 1:
+        return None
+    opens = _is_edge(s, first - 1) and not _is_blank(s, first + 1)
+    closed = not _is_blank(s, first - 1) and _is_edge(s, first + 1)
+    closes = not _is_blank(s, last - 1) and _is_edge(s, last + 1)
+    return Name(first + 1, last, first, last + 1) if opens and not closed and closes else None
+
+
+def _usable(s: bytes, pair: Name, cuts: list[tuple[int, int]]) -> Name | None:
+    """The name between two marks; none when it is blank or the segment counter stands inside."""
+    straddles = any(pair.start < end and start < pair.end for start, end in cuts)
+    name = _without_blanks(s, pair)
+    return None if straddles or name.start >= name.end else name
 
 
 def _without_blanks(s: bytes, name: Name) -> Name:
@@ -191,7 +214,7 @@ def in_brackets(s: bytes, end: int, least: int) -> BracketName | None:
     """The bracket before `end` with the best name, the last of equals."""
     best: tuple[int, int, int] | None = None
     at = 0
-    for _ in range(_MOST_MARKS):
+    for _ in range(_MOST_BRACKETS):
         open_ = s.find(b"[", at, end)
         if open_ < 0:
             break

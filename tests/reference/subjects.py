@@ -40,8 +40,8 @@ class Segment:
         return self.cuts[0][0] if self.cuts else None
 
     def cuts_out(self, counter: Counter) -> bool:
-        """Whether a counter is this one or a copy of it."""
-        return any(start == counter.start for start, _ in self.cuts)
+        """Whether a counter is this one or a copy of it, or part of them."""
+        return any(counter.start < end and start < counter.end for start, end in self.cuts)
 
 
 @dataclass
@@ -87,11 +87,17 @@ def _after_yenc(s: bytes, start: int) -> Segment | None:
     if listed:
         round_ones = [each for each in listed if each.open == b"("]
         found = (round_ones or listed)[-1]
-        return _counted(found, [each for each in listed if each.numbers == found.numbers])
+        # A copy stands between the counter and the name.
+        quote = max(start, s.rfind(b'"', 0, found.start) + 1)
+        copies = _outside_quotes(s, quote)
+        return _counted(found, [each for each in copies if each.numbers == found.numbers])
     digit = re.compile(rb"[0-9]").search(s, start)
     bare = bare_at(s, digit.start()) if digit else None
     if digit and bare and only_separators(s, start, digit.start()):
-        return _counted(bare, [bare]) if only_filler(s, bare.end, len(s)) else None
+        # `yEnc (12/14` is cut, and its total with it.
+        is_cut = re.search(rb"[(\[{<]", s[start : digit.start()])
+        fits = not is_cut and only_filler(s, bare.end, len(s))
+        return _counted(bare, [bare]) if fits else None
     return None
 
 
@@ -115,6 +121,10 @@ def _before_end(s: bytes) -> Segment | None:
     found = _last_stroke(s, len(s))
     if not found or not only_filler(s, found.end, len(s)):
         return None
+    # `"f.rar" (1/8) [3/12]`: as after `yEnc`, the round one is the segment's.
+    round_ = _last_stroke(s, found.start) if found.open != b"(" else None
+    if round_ and round_.open == b"(" and only_filler(s, round_.end, found.start):
+        found = round_ if names.ends_name(s, round_.start) else found
     either = found.open != b"(" and names.ends_name(s, found.start) and _is_alone(s, found)
     return _settled(_counted(found, _with_copy(s, found), either=either))
 
@@ -204,6 +214,9 @@ class _Found:
 def details(s: bytes, segment: Segment) -> Subject:
     """Parses what the segment counter leaves."""
     subject = Subject(s, segment)
+    if not segment.counted and re.fullmatch(rb"[A-Za-z0-9_=+$@-]+", s):
+        subject.head = (0, len(s))
+        return subject
     yenc = words.last_yenc(s)
     subject.flags = _segment_flags(segment) | (FLAGS["yenc"] if yenc else 0)
     start = words.after_separators(s, 0)
@@ -237,11 +250,12 @@ def _quoted(s: bytes, segment: Segment, name: Name) -> _Found:
         other = clear(s, after.end, name_limit(s, after.end, segment))
         if other and names.extension_rank(s[other.start : other.end]) == 2:
             return _Found(other, after)
+    leading, bare = _leading(s, name.outer_start), _bare_before(s, name.outer_start)
     file = (
         _file_before(s, segment, name.outer_start)
         or after
-        or _leading(s, name.outer_start)
-        or _bare_before(s, name.outer_start)
+        or (leading if leading and not segment.cuts_out(leading) else None)
+        or (bare if bare and not segment.cuts_out(bare) else None)
         or _before_limit(s, segment, name.outer_end)
         or _at_the_end(s, segment)
         or _apart(s, segment, name.outer_start)
@@ -396,6 +410,8 @@ def _in_the_clear(s: bytes, segment: Segment, first: int, limit: int) -> _Found 
         usable = file and file.mark == "word" and file.start >= first
         if file and usable and words.separator_at(s, file.end):
             name = clear(s, file.end, limit)
+            if name and segment.cuts_out(file):
+                break
             if name:
                 return _Found(name, file)
         end = last
@@ -456,10 +472,13 @@ def _head_region(
     first = _after_first_yenc(s, limit)
     name = found.name.outer_start if found.name else limit
     if found.file and found.file.start < name:
-        if only_separators(s, first, found.file.start):
-            return found.file.end, max(name, found.file.end)
-        return first, found.file.start
-    return min(first, name), name
+        leads = only_separators(s, first, found.file.start)
+        start, end = (found.file.end, name) if leads else (first, found.file.start)
+    else:
+        start, end = first, name
+    # A name behind the segment counter leaves only the text before that.
+    end = next((at for at, _ in segment.cuts if start <= at < end), end)
+    return start, max(start, end)
 
 
 def _telling(s: bytes, start: int, end: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from html.entities import html5
 
 _WORD = re.compile(r"=\?(?P<charset>[A-Za-z0-9\-_.:+*]{1,40})\?(?P<how>[QqBb])\?")
 _WORD_END = re.compile(r"\?=(?![0-9A-Fa-f]{2})")
-_ENTITY = re.compile(r"&([^;]{1,8});")
+_ENTITY = re.compile(r"&([^;&]{1,8});")
 _LATIN_NAMES = {
     name[:-1]
     for name, char in html5.items()
@@ -36,7 +36,7 @@ _OTHER_NAMES = {
     "euro": "\u20ac",
     "trade": "\u2122",
 }
-_BLANKS = " \t\n\r\f"
+_BLANKS = " \t\r\n\0"
 
 
 def to_text(raw: bytes) -> str:
@@ -65,7 +65,7 @@ def needs_decoding(raw: bytes) -> bool:
 def decode_header(raw: bytes) -> str:
     """RFC 2047 words, then entities, then `Re:` and outer blanks off, NUL, CR and LF out."""
     text = _entities(_words(to_text(raw))).strip(_BLANKS)
-    while text[:3].lower() == "re:":
+    while text[:3].lower() == "re:" and text[:3].isascii():
         text = text[3:].lstrip(_BLANKS)
     return text.translate({0: None, 10: None, 13: None})
 
