@@ -10,7 +10,7 @@ from voyager_assets.assets.newsgroups import newsgroups, rule_set
 from voyager_assets.assets.range_ledger import range_ledger
 from voyager_assets.assets.settled_catalog import merged_fragments, settled_catalog
 from voyager_assets.checks.catalog import catalog_checks
-from voyager_assets.jobs import asset_jobs, delete_old_runs_job
+from voyager_assets.jobs import asset_jobs, tidy_job
 from voyager_assets.resources import build_resources
 from voyager_assets.schedules import schedules
 from voyager_assets.sensors.history import history_sensor, stale_rules_sensor
@@ -40,7 +40,7 @@ def build_definitions(
             range_ledger,
         ],
         asset_checks=catalog_checks,
-        jobs=[*asset_jobs, delete_old_runs_job],
+        jobs=[*asset_jobs, tidy_job],
         schedules=schedules,
         sensors=[
             plan_sensor,

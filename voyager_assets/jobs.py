@@ -112,11 +112,12 @@ def delete_runs(instance: dg.DagsterInstance, job: str, *, clock: Clock, days: i
 
 
 @dg.job(
+    name="tidy",
     tags=CATALOG_LANE,
     executor_def=dg.in_process_executor,
     description="Keep Dagster's own database small.",
 )
-def delete_old_runs_job() -> None:
+def tidy_job() -> None:
     """Deletes old runs."""
     delete_old_runs()
 

@@ -4,10 +4,10 @@ import dagster as dg
 
 from voyager_assets.jobs import (
     check_job,
-    delete_old_runs_job,
     overview_job,
     plan_job,
     settle_job,
+    tidy_job,
 )
 
 _ON = dg.DefaultScheduleStatus.RUNNING
@@ -46,7 +46,7 @@ daily_checks = dg.ScheduleDefinition(
 
 daily_tidying = dg.ScheduleDefinition(
     name="daily_tidying",
-    job=delete_old_runs_job,
+    job=tidy_job,
     cron_schedule="59 3 * * *",
     default_status=_ON,
     description="Delete runs that nobody needs any more.",

@@ -1,0 +1,228 @@
+"""Sensors on a real catalog: what they ask for, and why they hold back."""
+
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+
+from tests.support.indexing import NOW, indexer
+from voyager_assets.automation import RULE_TAG
+from voyager_assets.partitions import add_stretches
+from voyager_assets.resources import Catalog
+from voyager_assets.sensors.history import history_sensor, stale_rules_sensor
+from voyager_assets.sensors.pacing import NotNow, require_no_run, require_success
+from voyager_assets.sensors.planning import plan_sensor
+from voyager_assets.sensors.settling import fragments_sensor, settling_sensor
+from voyager_assets.sensors.tail import tail_sensor
+from voyager_assets.sensors.waves import RANGE_END, RANGE_START
+from voyager_core.catalog.groups import add_group
+from voyager_core.domain.rulesets import DISGUISED_PROGRAM, RuleSet
+
+pytestmark = pytest.mark.postgres
+ALL = (
+    plan_sensor,
+    history_sensor,
+    stale_rules_sensor,
+    tail_sensor,
+    fragments_sensor,
+    settling_sensor,
+)
+
+
+@pytest.fixture
+def instance():
+    with dg.DagsterInstance.ephemeral() as made:
+        yield made
+
+
+@pytest.fixture
+def it(database, tmp_path):
+    with indexer(database, tmp_path) as made:
+        yield made
+
+
+def tick(sensor, instance, resources, cursor=None):
+    context = dg.build_sensor_context(
+        instance=instance,
+        cursor=cursor,
+        resources={name: resources[name] for name in sensor.required_resource_keys},
+        repository_def=None,
+    )
+    return sensor.evaluate_tick(context)
+
+
+@pytest.mark.parametrize("sensor", ALL, ids=lambda each: each.name)
+def test_without_a_database_a_tick_is_skipped_and_says_why(sensor, instance, it, tmp_path):
+    resources = {**it.resources(), "catalog": Catalog(data_dir=str(tmp_path))}
+    data = tick(sensor, instance, resources)
+    assert not data.run_requests
+    assert "no database" in data.skip_message
+
+
+@pytest.mark.parametrize(
+    ("sensor", "job"),
+    [
+        (plan_sensor, "plan"),
+        (history_sensor, "history"),
+        (tail_sensor, "tail"),
+        (fragments_sensor, "merge_fragments"),
+        (settling_sensor, "settle"),
+    ],
+    ids=lambda each: getattr(each, "name", each),
+)
+def test_after_failures_a_sensor_waits(sensor, job, instance, it):
+    it.plan()
+    finished(instance, job, dg.DagsterRunStatus.FAILURE, ended=NOW - timedelta(seconds=20))
+    data = tick(sensor, instance, it.resources())
+    assert not data.run_requests
+    assert f"the last 1 runs of {job} failed" in data.skip_message
+
+
+def finished(instance, name, status, *, ended=NOW):
+    @dg.job(name=name)
+    def work():
+        pass
+
+    run = instance.create_run_for_job(work, status=dg.DagsterRunStatus.STARTED)
+    kind = "RUN_FAILURE" if status is dg.DagsterRunStatus.FAILURE else "RUN_SUCCESS"
+    event = dg.DagsterEvent(
+        event_type_value=dg.DagsterEventType[kind].value, job_name=name, message=""
+    )
+    entry = dg.EventLogEntry(
+        error_info=None,
+        level=20,
+        user_message="",
+        run_id=run.run_id,
+        timestamp=ended.timestamp(),
+        job_name=name,
+        dagster_event=event,
+    )
+    instance.handle_new_event(entry)
+    return run
+
+
+def test_the_wait_grows_with_every_failure_and_ends_with_a_success(instance):
+    waits = []
+    for _ in range(6):
+        finished(instance, "work", dg.DagsterRunStatus.FAILURE)
+        wait = 0
+        while True:
+            try:
+                require_success(instance, "work", NOW + timedelta(seconds=wait))
+                break
+            except NotNow:
+                wait += 30
+        waits.append(wait)
+    assert waits == [30, 120, 480, 1920, 3600, 3600]
+    finished(instance, "work", dg.DagsterRunStatus.SUCCESS)
+    require_success(instance, "work", NOW)
+
+
+def test_a_run_under_way_holds_the_next_one_back(instance):
+    @dg.job(name="work")
+    def work():
+        pass
+
+    require_no_run(instance, "work")
+    instance.create_run_for_job(work, status=dg.DagsterRunStatus.STARTED)
+    with pytest.raises(NotNow, match="work"):
+        require_no_run(instance, "work")
+
+
+def test_planning_waits_for_newsgroups_to_be_added(instance, database, tmp_path):
+    with indexer(database, tmp_path, groups=[]) as it:
+        assert "voyager groups add" in tick(plan_sensor, instance, it.resources()).skip_message
+
+
+def test_planning_starts_for_new_groups_and_for_missing_partitions(instance, it):
+    assert len(tick(plan_sensor, instance, it.resources()).run_requests) == 1
+    keys = it.plan()
+    assert len(tick(plan_sensor, instance, it.resources()).run_requests) == 1
+    add_stretches(instance, keys)
+    data = tick(plan_sensor, instance, it.resources())
+    assert data.skip_message == "every newsgroup is planned"
+    with it.connect() as conn:
+        add_group(conn, "alt.binaries.second")
+    assert len(tick(plan_sensor, instance, it.resources()).run_requests) == 1
+
+
+def covered(data):
+    return [(r.tags[RANGE_START][-6:], r.tags[RANGE_END][-6:]) for r in data.run_requests]
+
+
+def test_the_history_is_asked_for_newest_end_first_then_from_the_oldest(instance, it):
+    add_stretches(instance, it.plan())
+    data = tick(history_sensor, instance, it.resources())
+    assert covered(data) == [("000002", "000002"), ("000000", "000001")]
+    again = tick(history_sensor, instance, it.resources(), data.cursor)
+    assert not again.run_requests
+    assert "3 stretches have work" in again.skip_message
+
+
+def test_a_stretch_whose_run_is_under_way_is_not_asked_for_again(instance, it):
+    keys = it.plan()
+    add_stretches(instance, keys)
+    job = it.definitions().resolve_job_def("history")
+    tags = {RANGE_START: keys[0], RANGE_END: keys[2]}
+    instance.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
+    assert not tick(history_sensor, instance, it.resources()).run_requests
+
+
+def test_the_history_ends_when_all_is_indexed(instance, it):
+    keys = it.plan()
+    assert it.run(instance, "history", keys=keys).success
+    data = tick(history_sensor, instance, it.resources())
+    assert data.skip_message == "everything planned is indexed"
+
+
+def test_the_tail_runs_once_a_newsgroup_is_planned(instance, it):
+    assert "planned" in tick(tail_sensor, instance, it.resources()).skip_message
+    it.plan()
+    assert len(tick(tail_sensor, instance, it.resources()).run_requests) == 1
+
+
+def test_settling_follows_what_was_stored(instance, it):
+    keys = it.plan()
+    first = tick(settling_sensor, instance, it.resources())
+    assert len(first.run_requests) == 1
+    assert not tick(settling_sensor, instance, it.resources(), first.cursor).run_requests
+    it.run(instance, "history", keys=keys)
+    second = tick(settling_sensor, instance, it.resources(), first.cursor)
+    assert len(second.run_requests) == 1
+
+
+def test_settling_pauses_an_hour_with_the_usual_settings(instance, it):
+    keys = it.plan()
+    it.settle_after_seconds = 86_400
+    first = tick(settling_sensor, instance, it.resources())
+    it.run(instance, "history", keys=keys)
+    it.now += timedelta(minutes=59)
+    data = tick(settling_sensor, instance, it.resources(), first.cursor)
+    assert "less than 1:00:00 ago" in data.skip_message
+    it.now += timedelta(minutes=2)
+    assert tick(settling_sensor, instance, it.resources(), first.cursor).run_requests
+
+
+def test_a_strange_cursor_of_settling_counts_as_none(instance, it):
+    it.plan()
+    for cursor in ("", "{}", "[1]", '{"state": 1, "at": "never"}'):
+        assert tick(settling_sensor, instance, it.resources(), cursor).run_requests
+
+
+def test_a_changed_rule_asks_only_for_ranges_where_it_dropped_something(instance, it, monkeypatch):
+    keys = it.plan()
+    assert it.run(instance, "history", keys=keys).success
+    assert "stale" in tick(stale_rules_sensor, instance, it.resources()).skip_message
+    with it.connect() as conn:
+        conn.execute(
+            "insert into range_rule_count (range_id, rule, articles, files)"
+            " select range_id, %s, 3, 1 from range where low = 501",
+            [DISGUISED_PROGRAM],
+        )
+    newer = RuleSet(version=2, dropped=("blocked", "repost_remnant"))
+    monkeypatch.setattr("voyager_assets.sensors.history.RuleSet", lambda: newer)
+    data = tick(stale_rules_sensor, instance, it.resources())
+    assert covered(data) == [("000001", "000001")]
+    request = data.run_requests[0]
+    assert request.tags[RULE_TAG] == DISGUISED_PROGRAM
+    assert request.run_config == {"ops": {"header_pass": {"config": {"rule": DISGUISED_PROGRAM}}}}
