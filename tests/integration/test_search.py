@@ -364,10 +364,10 @@ def plan_of(conn, query: SearchQuery) -> str:
     plans: list[str] = []
     real = module._page
 
-    def explain(inner, hits, values, limit, offset):
+    def explain(inner, hits, values):
         rows = inner.execute(f"explain {hits}", values).fetchall()
         plans.append("\n".join(row[0] for row in rows))
-        return real(inner, hits, values, limit, offset)
+        return real(inner, hits, values)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_page", explain)

@@ -228,6 +228,32 @@ def test_release_grows_over_spans_and_settling_starts_anew(catalog):
     assert differences(catalog) == []
 
 
+def test_one_span_may_hold_a_post_and_its_repost(catalog):
+    first, second = add_ranges(catalog, 2)
+    contents = built(
+        [release(1, 0), release(1, 90), release(1, 180), release(2, 0), release(2, 90)],
+        candidates=[(1, "lone_random", "a@x")],
+    )
+    sessions = pl.Series("session", [0, 1, 2, 0, 1], dtype=pl.UInt32)
+    contents.releases = contents.releases.with_columns(sessions)
+    contents.chunks = contents.chunks.with_columns(sessions)
+    contents.candidates = contents.candidates.with_columns(session=pl.lit(2, pl.UInt32))
+    stored = store(catalog, second, 1001, 2000, contents)
+    assert (stored.releases_added, stored.chunks) == (5, 5)
+    found = [get_release(catalog, public_id(1, number)) for number in range(3)]
+    assert [one.posted_at for one in found if one] == [hours(0), hours(90), hours(180)]
+    last = found[2]
+    assert last is not None
+    queued = catalog.execute("select release_id from candidate").fetchall()
+    assert queued == [(last.release_id,)]
+    # The span before closes one gap and leaves the other open.
+    contents = built([release(1, 45), release(2, -100)])
+    stored = store(catalog, first, 1, 1000, contents)
+    assert (stored.releases_added, stored.releases_updated, stored.releases_merged) == (1, 1, 1)
+    assert get_release(catalog, public_id(1, 1)) == get_release(catalog, public_id(1, 0))
+    assert differences(catalog) == []
+
+
 def test_repost_is_the_next_generation_until_a_part_closes_the_gap(catalog):
     first, second, third = add_ranges(catalog, 3)
     store(catalog, first, 1, 1000, built([release(1, 0)]))

@@ -201,35 +201,64 @@ def _insert_first(conn: Connection, by_key: Mapping[int, list[Part]], placed: Pl
 def _add_to_known(conn: Connection, by_key: Mapping[int, list[Part]], placed: Placed) -> None:
     """Adds parts to keys that have a release, or whose posts were merged into another's."""
     rows, aliases = _lock(conn, list(by_key))
-    news: list[_New] = []
-    waiting: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    merges: list[tuple[int, list[int]]] = []
-    gone: dict[int, int] = {}
-    ids: dict[int, dict[int, int]] = defaultdict(dict)
+    work = _Work(rows)
     for row in rows.values():
-        ids[row.release_key][row.generation] = row.release_id
+        work.numbers[row.release_key][row.generation] = row.release_id
     for (key, generation), release_id in aliases.items():
-        ids[key][generation] = release_id
+        work.numbers[key][generation] = release_id
     for key, parts in by_key.items():
-        existing = {
-            generation: _follow(gone, release_id) for generation, release_id in ids[key].items()
-        }
+        work.add(key, parts)
+    for loser, winner in work.gone.items():
+        merge_into(conn, winner, [loser], reason="gap closed")
+    inserted = _insert(conn, [new for new, _ in work.news], or_nothing=False)
+    for new, places in work.news:
+        release_id = inserted[new.release_key, new.generation]
+        work.release_ids.update(dict.fromkeys(places, release_id))
+    changed = [row for row in rows.values() if row.changed and row.release_id not in work.gone]
+    _update(conn, changed)
+    for place_, release_id in (placed.release_ids | work.release_ids).items():
+        placed.release_ids[place_] = work.current(release_id)
+    placed.added += len(work.news)
+    placed.updated += len(changed)
+    placed.merged += len(work.gone)
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is to be written for keys that are known.
+
+    Attributes:
+        rows: the locked releases.
+        numbers: the release of each generation, by key; public ids of merged ones included.
+        gone: releases that become part of another one, in the order of the merges.
+        news: generations that begin, with the parts that are in them.
+        release_ids: the release of each part, by key and session.
+    """
+
+    rows: Mapping[int, _Row]
+    numbers: dict[int, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    gone: dict[int, int] = field(default_factory=dict)
+    news: list[tuple[_New, list[tuple[int, int]]]] = field(default_factory=list)
+    release_ids: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def current(self, release_id: int) -> int:
+        """Returns the release that this one is part of by now."""
+        while release_id in self.gone:
+            release_id = self.gone[release_id]
+        return release_id
+
+    def add(self, key: int, parts: Sequence[Part]) -> None:
+        """Adds the parts of one key to the locked rows, or begins generations for them."""
+        existing = {number: self.current(rid) for number, rid in self.numbers[key].items()}
         outcome = resolve(
             [
-                Generation(generation, _posted(rows[release_id].facts))
-                for generation, release_id in existing.items()
+                Generation(number, _posted(self.rows[release_id].facts))
+                for number, release_id in existing.items()
             ],
             [_posted(part.facts) for part in parts],
         )
-        for loser_number, winner_number in outcome.merged:
-            winner = _follow(gone, existing[winner_number])
-            loser = _follow(gone, existing[loser_number])
-            if winner == loser:
-                continue  # two public ids of one release
-            rows[winner].facts = add_up((rows[winner].facts, rows[loser].facts))
-            rows[winner].changed = True
-            gone[loser] = winner
-            merges.append((winner, [loser]))
+        for loser, winner in outcome.merged:
+            self._merge(existing[loser], existing[winner])
         additions: dict[int, list[Part]] = defaultdict(list)
         for part, number in zip(parts, outcome.numbers, strict=True):
             additions[number].append(part)
@@ -237,23 +266,19 @@ def _add_to_known(conn: Connection, by_key: Mapping[int, list[Part]], placed: Pl
             facts = add_up(part.facts for part in some)
             places = [(key, part.session) for part in some]
             if number in existing:
-                row = rows[_follow(gone, existing[number])]
+                row = self.rows[self.current(existing[number])]
                 row.facts, row.changed = add_up((row.facts, facts)), True
-                placed.release_ids.update(dict.fromkeys(places, row.release_id))
+                self.release_ids.update(dict.fromkeys(places, row.release_id))
             else:
-                news.append(_New(key, number, facts))
-                waiting[key, number] = places
-    for winner, losers in merges:
-        merge_into(conn, winner, losers, reason="gap closed")
-    for place_of_new, release_id in _insert(conn, news, or_nothing=False).items():
-        placed.release_ids.update(dict.fromkeys(waiting[place_of_new], release_id))
-    for place_, release_id in placed.release_ids.items():
-        placed.release_ids[place_] = _follow(gone, release_id)
-    changed = [row for row in rows.values() if row.changed and row.release_id not in gone]
-    _update(conn, changed)
-    placed.added += len(news)
-    placed.updated += len(changed)
-    placed.merged += len(merges)
+                self.news.append((_New(key, number, facts), places))
+
+    def _merge(self, loser: int, winner: int) -> None:
+        loser, winner = self.current(loser), self.current(winner)
+        if loser == winner:
+            return  # two public ids of one release
+        row = self.rows[winner]
+        row.facts, row.changed = add_up((row.facts, self.rows[loser].facts)), True
+        self.gone[loser] = winner
 
 
 def _lock(conn: Connection, keys: list[int]) -> tuple[dict[int, _Row], dict[tuple[int, int], int]]:
@@ -366,9 +391,3 @@ def _listed(value: Any) -> Any:
 
 def _posted(facts: Facts) -> Posted:
     return Posted(facts.posted_at, facts.last_posted_at)
-
-
-def _follow(gone: Mapping[int, int], release_id: int) -> int:
-    while release_id in gone:
-        release_id = gone[release_id]
-    return release_id

@@ -138,19 +138,16 @@ def search(
         if where is None:
             return SearchPage(0, [])
         hits = _hits(conn, terms, where, _category_spans(query.categories))
-        where.values["most"] = TOTAL_CAP
-        if terms.phrases:
-            return _checked_page(conn, hits, where.values, terms, limit, offset)
-        page = _page(conn, hits, where.values, limit, offset)
-        if all(matches(item.name, terms) for item in page.items):
-            return page
-        # Two words with one hash: rare enough to look at every name once.
-        return _checked_page(conn, hits, where.values, terms, limit, offset)
+        values = {**where.values, "most": TOTAL_CAP, "limit": limit, "offset": offset}
+        if not terms.phrases:
+            page = _page(conn, hits, values)
+            # Two words may have one hash; then every name has to be looked at.
+            if all(matches(item.name, terms) for item in page.items):
+                return page
+        return _checked_page(conn, hits, values, terms)
 
 
-def _page(
-    conn: Connection, hits: str, values: dict[str, Any], limit: int, offset: int
-) -> SearchPage:
+def _page(conn: Connection, hits: str, values: dict[str, Any]) -> SearchPage:
     rows = (
         conn.cursor(row_factory=dict_row)
         .execute(
@@ -161,7 +158,7 @@ def _page(
             " left join page on true"
             f" left join ({TABLES}) on r.release_id = page.release_id"
             " order by page.at desc, page.release_id desc",
-            {**values, "limit": limit, "offset": min(offset, TOTAL_CAP)},
+            {**values, "offset": min(values["offset"], TOTAL_CAP)},
             prepare=False,
         )
         .fetchall()
@@ -172,12 +169,7 @@ def _page(
 
 
 def _checked_page(
-    conn: Connection,
-    hits: str,
-    values: dict[str, Any],
-    terms: QueryTerms,
-    limit: int,
-    offset: int,
+    conn: Connection, hits: str, values: dict[str, Any], terms: QueryTerms
 ) -> SearchPage:
     """Returns the page when every name has to be read to know whether it matches."""
     named = conn.execute(
@@ -188,18 +180,18 @@ def _checked_page(
         prepare=False,
     ).fetchall()
     wanted = [release_id for release_id, name in named if matches(name, terms)]
+    ids = wanted[values["offset"] : values["offset"] + values["limit"]]
     rows = (
         conn.cursor(row_factory=dict_row)
         .execute(
             f"select 0 as total, {COLUMNS} from {TABLES} where r.release_id = any (%(ids)s)"
             " limit %(limit)s",
-            {"ids": wanted[offset : offset + limit], "limit": limit},
+            {"ids": ids, "limit": values["limit"]},
         )
         .fetchall()
     )
     found = {row["release_id"]: _without_total(row) for row in rows}
-    page = [found[key] for key in wanted[offset : offset + limit] if key in found]
-    return SearchPage(len(wanted), page)
+    return SearchPage(len(wanted), [found[key] for key in ids if key in found])
 
 
 def _without_total(row: dict[str, Any]) -> Release:
