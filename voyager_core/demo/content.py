@@ -69,7 +69,7 @@ class Note:
 
 def uploads() -> tuple[Upload, ...]:
     """Returns every upload of the sample."""
-    return (*_films(), *_sounds(), *_mixed())
+    return (*_films(), *_sounds(), *_books(), *_mixed())
 
 
 def _with_parity(files: list[File], stem: str, *, slice_size: int) -> tuple[File, ...]:
@@ -228,28 +228,6 @@ def _sounds() -> list[Upload]:
             ("Loom", "Copper Wire", "Turbine Hall", "Night Shift", "Clockwork"), start=1
         )
     ]
-    pier = "Ada Brook - The Long Pier"
-    pages = media.book("The Long Pier", "Ada Brook", seed=pier, chapters=4)
-    book = Upload(
-        slug="book",
-        title=pier,
-        style=styles.PLAIN,
-        groups=(SOUNDS,),
-        files=((f"{pier}.epub", pages),),
-        poster="Ada's reader <reader@shelf.example>",
-        starts_at=150,
-        article_size=3000,
-    )
-    again = Upload(
-        slug="book-again",
-        title=pier,
-        style=styles.PLAIN,
-        groups=(SOUNDS,),
-        files=book.files,
-        poster=book.poster,
-        starts_at=6 * 86_400,
-        article_size=3000,
-    )
     return [
         Upload(
             slug="album",
@@ -272,9 +250,33 @@ def _sounds() -> list[Upload]:
             starts_at=900,
             article_size=4000,
         ),
-        book,
-        again,
     ]
+
+
+def _books() -> list[Upload]:
+    pier = "Ada Brook - The Long Pier (2018) (epub)"
+    pages = media.book("The Long Pier", "Ada Brook", seed=pier, chapters=4)
+    book = Upload(
+        slug="book",
+        title=pier,
+        style=styles.PLAIN,
+        groups=(MIXED,),
+        files=((f"{pier}.epub", pages),),
+        poster="Ada's reader <reader@shelf.example>",
+        starts_at=420,
+        article_size=3000,
+    )
+    again = Upload(
+        slug="book-again",
+        title=pier,
+        style=styles.PLAIN,
+        groups=(MIXED,),
+        files=book.files,
+        poster=book.poster,
+        starts_at=6 * 86_400,
+        article_size=3000,
+    )
+    return [book, again]
 
 
 def _mixed() -> list[Upload]:

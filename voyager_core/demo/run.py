@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from voyager_core.catalog.connect import Connection, connect
 from voyager_core.catalog.groups import add_group
 from voyager_core.catalog.keys import create_key, verify_key
-from voyager_core.catalog.ranges import GroupProgress, group_progress
+from voyager_core.catalog.ranges import GroupProgress, group_progress, ranges_of
 from voyager_core.catalog.rulecounts import reject_totals
 from voyager_core.demo.children import Service, StopRequestedError
 from voyager_core.demo.client import Newznab
@@ -64,7 +64,9 @@ def run_demo(settings: Settings, *, once: bool, terminal: Terminal | None = None
         try:
             outcome = _run(terminal, installation, truth)
             code = 1 if once and outcome.problems else 0
-            if not once:
+            if once:
+                terminal.line("All of it stops now; `voyager demo` goes on with this data.")
+            else:
                 terminal.line("Ctrl-C stops everything; the next start goes on with this data.")
                 watch(installation, stopping)
         except StopRequestedError:
@@ -148,7 +150,6 @@ def index(
     terminal.line()
     terminal.line("Dagster materialises the ranges")
     total = sum(truth.lines.values())
-    outcome = Outcome((), ["nothing has been indexed"])
     seen, moved_at = "", time.monotonic()
     while time.monotonic() - moved_at < _PATIENCE_SECONDS:
         installation.check()
@@ -158,13 +159,24 @@ def index(
             outcome = verify(conn, truth, api)
             if not outcome.problems:
                 terminal.progress(f"{now} · everything is found")
-                break
+                return outcome
             now = f"{now} · {len(outcome.problems)} things still differ"
         terminal.progress(now)
         if now != seen:
             seen, moved_at = now, time.monotonic()
         installation.stopping.wait(_POLL_SECONDS)
-    return outcome
+    outcome = verify(conn, truth, api)
+    return Outcome(outcome.found, [*failures(conn, truth), *outcome.problems])
+
+
+def failures(conn: Connection, truth: Truth) -> list[str]:
+    """Returns what the ledger says about ranges that could not be indexed."""
+    return [
+        f"range {row.group} {row.low}-{row.high} ({row.state}): {row.error}"
+        for group in truth.priorities
+        for row in ranges_of(conn, group)
+        if row.error is not None
+    ]
 
 
 def is_caught_up(group: GroupProgress, truth: Truth) -> bool:

@@ -187,23 +187,21 @@ def _secret(slot: Slot) -> str:
 NYUU = Style("Nyuu", _nyuu_subject, _nyuu_id, date=_server_date)
 NGPOST = Style("ngPost", _nyuu_subject, lambda _, random: f"{_pick(random, _HEX, 32)}@ngPost")
 POWERPOST = Style("PowerPost", _powerpost_subject, _powerpost_id("powerpost2000AA.local"))
-CAMELSYSTEM = Style(
-    "camelsystem PowerPost", _camel_subject, _powerpost_id("camelsystem-powerpost.local")
-)
+CAMELSYSTEM = Style("camelsystem", _camel_subject, _powerpost_id("camelsystem-powerpost.local"))
 JBINUP = Style(
     "JBinUp",
     _jbinup_subject,
     lambda slot, random: f"{_pick(random, _MIXED, 20)}_{slot.index}o{slot.files}@JBinUp.local",
 )
 NEWSUP = Style("NewsUP", _newsup_subject, _newsup_id)
-REQUEST = Style("newsmangler, request", _request_subject, _newsmangler_id)
+REQUEST = Style("request bot", _request_subject, _newsmangler_id)
 UNQUOTED = Style(
-    "unquoted, Agent",
+    "Agent, unquoted",
     _unquoted_subject,
     lambda _, random: f"{_pick(random, _BASE32, 34)}@4ax.com",
 )
 BANNER = Style(
-    "banner, yEncBin",
+    "yEncBin, banner",
     _banner_subject,
     lambda slot, random: (
         f"Part{slot.part}of{slot.parts}.{_pick(random, _HEX, 32).upper()}"
@@ -214,21 +212,21 @@ PRIVATE = Style(
     "private bot", _private_subject, lambda _, random: f"{_pick(random, _MIXED, 24)}@nyuu"
 )
 SCRAMBLED = Style(
-    "obfuscated, From per article",
+    "From per article",
     _scrambled_subject,
     _scrambled_id,
     poster=_scrambled_poster,
     date=_scattered_date,
 )
-HASH_PREFIX = Style("obfuscated per file", _prefix_subject, _scrambled_id, poster=_scrambled_poster)
+HASH_PREFIX = Style("hashed file names", _prefix_subject, _scrambled_id, poster=_scrambled_poster)
 SECRET = Style(
-    "obfuscated per article",
+    "subject per article",
     _secret_subject,
     lambda slot, _: f"{_secret(slot)}@ngPost",
     poster=lambda _, random: f"{_pick(random, _MIXED, 13)}@ngPost.com",
 )
 PLAIN = Style(
-    "file name only",
+    "bare file name",
     lambda slot, _: f'"{slot.file}" yEnc ({slot.part}/{slot.parts})',
     _newsmangler_id,
 )

@@ -24,12 +24,23 @@ class Outcome:
 
 def progress_text(groups: Sequence[GroupProgress], total: int) -> str:
     """Returns how far the ledger is, in one line; `total` counts overview lines."""
-    done = sum(group.done for group in groups)
-    ranges = sum(group.ranges for group in groups)
     lines = sum(group.lines for group in groups)
+    ranges = sum(group.ranges for group in groups)
+    done = sum(group.done for group in groups)
+    current = sum(_ends_in_open_range(group) for group in groups)
     parked = sum(group.parked for group in groups)
-    failed = f" · {parked} ranges failed" if parked else ""
-    return f"{lines:,} of {total:,} articles · {done} of {ranges} ranges closed{failed}"
+    failed = f", {parked} failed" if parked else ""
+    return (
+        f"{lines:,} of {total:,} articles · {ranges} ranges: "
+        f"{done} done, {current} read to their newest article{failed}"
+    )
+
+
+def _ends_in_open_range(group: GroupProgress) -> bool:
+    """Tells whether the group is read as far as the server has articles, inside its last range."""
+    if group.resume_at is None or group.high is None:
+        return False
+    return group.done < group.ranges and group.resume_at > group.high
 
 
 def show_found(terminal: Terminal, truth: Truth, outcome: Outcome) -> None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-_NARROWEST, _WIDEST = 60, 140
+_NARROWEST, _WIDEST = 60, 130
 
 
 class Terminal:
@@ -20,7 +20,7 @@ class Terminal:
     @property
     def width(self) -> int:
         """How many characters a line may have."""
-        columns = shutil.get_terminal_size((100, 24)).columns
+        columns = shutil.get_terminal_size((_WIDEST, 24)).columns
         return max(_NARROWEST, min(columns, _WIDEST))
 
     def line(self, text: str = "") -> None:
