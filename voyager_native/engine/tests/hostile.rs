@@ -384,6 +384,11 @@ fn long_subjects_of_one_kind() {
         "[[a]",
         "]-[",
         "File 1 of 2",
+        "1|2",
+        "1,",
+        "|",
+        "#34;",
+        "1 2 3 ",
     ] {
         let long = piece.repeat(65_536 / piece.len());
         for text in [

@@ -3,14 +3,13 @@
 use super::counter::{self, Counter, Mark};
 use super::extension::extension_rank;
 use super::names::{self, Name};
-use super::words::{
-    first_yenc, last_yenc, only_filler, only_separators, separator_at, skip_filler, trim,
-    trim_filler, trim_size_back,
-};
-use super::{Segment, Span32, Subject, brackets, flags, request};
+use super::words::{last_yenc, only_separators, separator_at, trim, trim_filler, trim_size_back};
+use super::{Segment, Span32, Subject, brackets, files, flags, request};
 
-/// Separators and sizes that may stand between a file counter and the name it belongs to.
-const MAX_GAP: usize = 32;
+/// Counters of an unquoted subject that are tried for a name behind them.
+const MAX_TRIES: usize = 8;
+/// Numbers of an unquoted subject that are looked at for a counter without brackets.
+const MAX_NUMBERS: usize = 32;
 
 /// What was found, as positions.
 #[derive(Default)]
@@ -105,7 +104,7 @@ fn separators_from(s: &[u8], mut i: usize) -> usize {
 
 fn quoted(s: &[u8], segment: &Segment, name: Name) -> Found {
     if name.rank == 0
-        && let Some(file) = after_name(s, segment, name.outer_end)
+        && let Some(file) = files::after_name(s, segment, name.outer_end)
     {
         // `"A title" - File 1 of 4 - name.nfo`
         let limit = super::segment::name_limit(s, file.end, segment);
@@ -117,152 +116,13 @@ fn quoted(s: &[u8], segment: &Segment, name: Name) -> Found {
             };
         }
     }
-    let free = |found: &Counter| !is_cut(segment, found);
-    let file = before_name(s, segment, name.outer_start)
-        .or_else(|| after_name(s, segment, name.outer_end))
-        .or_else(|| leading(s, name.outer_start).filter(free))
-        .or_else(|| bare_before(s, name.outer_start).filter(free))
-        .or_else(|| before_limit(s, segment, name.outer_end))
-        .or_else(|| at_the_end(s, segment))
-        .or_else(|| apart(s, segment, name.outer_start));
+    let file = files::around(s, segment, name);
     Found {
         name: Some(name),
         file,
         flags: flags::QUOTED_NAME,
         ..Found::default()
     }
-}
-
-/// The counter right before a name.
-fn before_name(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
-    counter::last_before(s, name).filter(|found| {
-        name - found.end <= MAX_GAP
-            && between_counter_and_name(s, found.end, name)
-            && !found.is_years()
-            && !is_cut(segment, found)
-    })
-}
-
-/// Whether only separators, sizes and perhaps a `yEnc` stand in `from..to`.
-fn between_counter_and_name(s: &[u8], from: usize, to: usize) -> bool {
-    let yenc = first_yenc(s, from).filter(|at| at + 4 <= to);
-    only_filler(s, from, yenc.unwrap_or(to)) && yenc.is_none_or(|at| only_filler(s, at + 4, to))
-}
-
-/// The counter right after a name, or after the sizes that follow it.
-fn after_name(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
-    let limit = (name + MAX_GAP).min(s.len());
-    let mut i = name;
-    while i < limit {
-        if counter::opens(s[i])
-            && let Some(found) = counter::bracketed(s, i)
-        {
-            if is_cut(segment, &found) {
-                i = found.end;
-                continue;
-            }
-            return Some(found).filter(|found| !found.is_years());
-        }
-        let step = separator_at(s, i);
-        if step > 0 {
-            i += step;
-            continue;
-        }
-        if let Some(found) = counter::bare_at(s, i) {
-            let apart = found.mark != Mark::Stroke || s[name..i].ends_with(b"< ");
-            return Some(found)
-                .filter(|found| apart && !is_cut(segment, found) && found.index <= found.total);
-        }
-        let after = skip_filler(s, i);
-        if after == i {
-            return None;
-        }
-        i = after;
-    }
-    None
-}
-
-/// The counter that begins the subject.
-fn leading(s: &[u8], limit: usize) -> Option<Counter> {
-    let mut i = 0;
-    while i < limit {
-        if counter::opens(s[i])
-            && let Some(found) = counter::bracketed(s, i)
-        {
-            return Some(found).filter(|found| found.end <= limit && !found.is_years());
-        }
-        match separator_at(s, i) {
-            0 => return None,
-            step => i += step,
-        }
-    }
-    None
-}
-
-/// A counter before the name with a description between them: `Title (44/54) - Words - "…`.
-///
-/// It must look made by a tool, so that `Docu [1/2] Collectors Edition` has none.
-fn apart(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
-    counter::last_before(s, name).filter(|found| {
-        let rest = s[found.end..name].trim_ascii_start();
-        let made = rest.first() == Some(&b'-') || s[found.start + 1] == b'0';
-        made && found.mark == Mark::Stroke
-            && found.index <= found.total.saturating_add(1)
-            && !found.is_years()
-            && !is_cut(segment, found)
-    })
-}
-
-/// `File 5 of 12 - "…`, and counters whose opening bracket is lost: `Breed00/27] - "…`.
-fn bare_before(s: &[u8], name: usize) -> Option<Counter> {
-    let gap = s[..name]
-        .iter()
-        .rev()
-        .take(MAX_GAP)
-        .take_while(|byte| !byte.is_ascii_alphanumeric())
-        .count();
-    let end = name - gap;
-    let found = counter::bare_ending_at(s, end).filter(|_| only_separators(s, end, name))?;
-    let closed = s[end..name]
-        .iter()
-        .copied()
-        .find(|byte| !counter::is_blank(*byte))
-        .is_some_and(counter::closes);
-    ((found.mark != Mark::Stroke || closed)
-        && found.index <= found.total.saturating_add(1)
-        && !found.is_years())
-    .then_some(found)
-}
-
-/// The counter right before `yEnc` or the segment counter, with other text between it and the name.
-fn before_limit(s: &[u8], segment: &Segment, name: usize) -> Option<Counter> {
-    let limit = super::segment::name_limit(s, name, segment);
-    counter::last_before(s, limit).filter(|found| {
-        found.start >= name
-            && only_filler(s, found.end, limit)
-            && !found.is_years()
-            && !is_cut(segment, found)
-    })
-}
-
-/// A counter after the segment counter that ends the subject.
-fn at_the_end(s: &[u8], segment: &Segment) -> Option<Counter> {
-    let last_cut = segment.cuts.iter().map(|cut| cut.end as usize).max()?;
-    counter::last_before(s, s.len()).filter(|found| {
-        segment.counted
-            && found.start >= last_cut
-            && only_filler(s, last_cut, found.start)
-            && only_filler(s, found.end, s.len())
-            && !found.is_years()
-    })
-}
-
-/// Whether a counter is the segment's, or part of it.
-fn is_cut(segment: &Segment, found: &Counter) -> bool {
-    segment
-        .cuts
-        .iter()
-        .any(|cut| found.start < cut.end as usize && (cut.start as usize) < found.end)
 }
 
 fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found {
@@ -284,7 +144,7 @@ fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found 
     if let Some((at, after)) = yenc.filter(|(_, after)| *after < cut)
         && let Some(name) = names::clear(s, after, cut)
     {
-        let file = last_counter(s, segment, limit).or_else(|| bare_before(s, at));
+        let file = files::last_counter(s, segment, limit).or_else(|| files::bare_before(s, at));
         return Found {
             name: Some(name),
             file,
@@ -294,7 +154,7 @@ fn unquoted(s: &[u8], segment: &Segment, yenc: Option<(usize, usize)>) -> Found 
     if let Some(found) = bracketed(s, segment, cut, if is_private(s) { 1 } else { 2 }) {
         return found;
     }
-    let Some(file) = last_counter(s, segment, limit) else {
+    let Some(file) = files::last_counter(s, segment, limit) else {
         return Found::default();
     };
     let (start, end) = trim(s, file.end, limit);
@@ -333,7 +193,6 @@ fn is_private(s: &[u8]) -> bool {
 
 /// A name with an extension after a counter, before one, or alone.
 fn in_the_clear(s: &[u8], segment: &Segment, first: usize, limit: usize) -> Option<Found> {
-    const MAX_TRIES: usize = 8;
     let found = |name: Name, file| {
         Some(Found {
             name: Some(name),
@@ -351,18 +210,20 @@ fn in_the_clear(s: &[u8], segment: &Segment, first: usize, limit: usize) -> Opti
             .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
         if !joined
             && !file.is_years()
-            && !is_cut(segment, &file)
+            && !files::is_cut(segment, &file)
             && let Some(name) = names::clear(s, file.end, limit)
         {
             return found(name, Some(file));
         }
         at = file.start;
     }
-    let file = last_counter(s, segment, limit).filter(|file| file.start >= first);
+    let file = files::last_counter(s, segment, limit).filter(|file| file.start >= first);
     if let Some(file) = file {
         return names::clear(s, first, file.start).and_then(|name| found(name, Some(file)));
     }
-    if let Some((file, name)) = worded(s, first, limit).filter(|(file, _)| !is_cut(segment, file)) {
+    if let Some((file, name)) =
+        worded(s, first, limit).filter(|(file, _)| !files::is_cut(segment, file))
+    {
         return found(name, Some(file));
     }
     names::clear(s, first, limit).and_then(|name| found(name, None))
@@ -371,30 +232,30 @@ fn in_the_clear(s: &[u8], segment: &Segment, first: usize, limit: usize) -> Opti
 /// The last `5 of 12` with a name after it.
 fn worded(s: &[u8], first: usize, limit: usize) -> Option<(Counter, Name)> {
     let mut end = limit;
-    while let Some(last) = (first..end).rev().find(|i| s[*i].is_ascii_digit()) {
+    for _ in 0..MAX_NUMBERS {
+        let last = (first..end).rev().find(|i| s[*i].is_ascii_digit())?;
         if let Some(file) =
             counter::bare_ending_at(s, last + 1).filter(|file| file.mark != Mark::Stroke)
             && file.start >= first
             && separator_at(s, file.end) > 0
-            && let Some(name) = names::clear(s, file.end, limit)
         {
-            return Some((file, name));
+            return names::clear(s, file.end, limit).map(|name| (file, name));
         }
-        end = last;
+        // On to the number before this one.
+        end = s[..last]
+            .iter()
+            .rposition(|byte| !byte.is_ascii_digit())
+            .map_or(first, |before| before + 1);
     }
     None
-}
-
-fn last_counter(s: &[u8], segment: &Segment, limit: usize) -> Option<Counter> {
-    counter::last_before(s, limit).filter(|file| !file.is_years() && !is_cut(segment, file))
 }
 
 /// `[PRiVATE]-[WtFnZb]-[name.ext]-[1/10] - ""`.
 fn bracketed(s: &[u8], segment: &Segment, limit: usize, least: u8) -> Option<Found> {
     let bracket = brackets::find(s, limit, least)?;
     let name = bracket.name;
-    let file = after_name(s, segment, name.outer_end)
-        .or_else(|| before_name(s, segment, name.outer_start));
+    let file = files::after_name(s, segment, name.outer_end)
+        .or_else(|| files::before_name(s, segment, name.outer_start));
     Some(Found {
         name: Some(name),
         file,
@@ -433,12 +294,12 @@ fn fill(
         }
     }
     let region = head_region(s, segment, yenc, found);
-    if !found.tagged {
+    if found.tagged {
+        subject.head = found.folder;
+    } else {
         let (start, end) = trim(s, region.0, region.1);
         subject.head = telling(s, start, trim_size_back(s, start, end));
         subject.request = request::find(s, region.0, region.1);
-    } else {
-        subject.head = found.folder;
     }
     if let Some(name) = found.name.filter(|_| !found.tagged) {
         subject.tail = tail(s, segment, yenc, found.file, name);

@@ -4,6 +4,7 @@ mod brackets;
 mod counter;
 mod details;
 mod extension;
+mod files;
 mod names;
 mod request;
 mod segment;

@@ -5,6 +5,8 @@ use memchr::memrchr2;
 
 /// Rounds after which trimming stops, so that hostile subjects cost no more than their length.
 const MAX_ROUNDS: usize = 24;
+/// A bracket closes within so many bytes, or it is not looked for.
+const REACH: usize = 1024;
 
 /// Where the last word `yEnc` (any letter case) begins and ends.
 ///
@@ -285,14 +287,18 @@ pub(super) fn closing_of(text: &[u8], at: usize) -> Option<usize> {
         _ => b'}',
     };
     let mut depth = 0_usize;
-    text.iter().enumerate().skip(at).find_map(|(i, byte)| {
-        if *byte == open {
-            depth += 1;
-        } else if *byte == close {
-            depth -= 1;
-        }
-        (depth == 0).then_some(i)
-    })
+    text.iter()
+        .enumerate()
+        .skip(at)
+        .take(REACH)
+        .find_map(|(i, byte)| {
+            if *byte == open {
+                depth += 1;
+            } else if *byte == close {
+                depth -= 1;
+            }
+            (depth == 0).then_some(i)
+        })
 }
 
 fn opening_of(text: &[u8], at: usize) -> Option<usize> {
@@ -303,12 +309,17 @@ fn opening_of(text: &[u8], at: usize) -> Option<usize> {
         _ => b'{',
     };
     let mut depth = 0_usize;
-    text[..=at].iter().enumerate().rev().find_map(|(i, byte)| {
-        if *byte == close {
-            depth += 1;
-        } else if *byte == open {
-            depth -= 1;
-        }
-        (depth == 0).then_some(i)
-    })
+    text[..=at]
+        .iter()
+        .enumerate()
+        .rev()
+        .take(REACH)
+        .find_map(|(i, byte)| {
+            if *byte == close {
+                depth += 1;
+            } else if *byte == open {
+                depth -= 1;
+            }
+            (depth == 0).then_some(i)
+        })
 }
