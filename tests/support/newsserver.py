@@ -391,6 +391,7 @@ class _Client:
         self.deflate = None
         self.inflate = None
         self.pending = b""
+        self.sent = b""
 
     async def serve(self) -> None:
         limit = self.server.max_connections
@@ -407,7 +408,7 @@ class _Client:
             answer = self.answer(verb, argument)
             if not await self.send(verb, argument, answer):
                 return
-            if verb == "COMPRESS" and answer.status.startswith(b"206"):
+            if verb == "COMPRESS" and self.sent.startswith(b"206"):
                 self.deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
                 self.inflate = zlib.decompressobj(-15)
             if verb == "QUIT":
@@ -450,6 +451,7 @@ class _Client:
                 ending = "close" if rule.do == "cut" else "stall"
             elif rule.do == "drip":
                 piece = rule.value
+        self.sent = data[:100]
         for start in range(0, len(data), piece or max(len(data), 1)):
             await self.write(data[start : start + (piece or len(data))])
             if piece:

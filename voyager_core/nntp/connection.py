@@ -76,6 +76,11 @@ class Connection(asyncio.BufferedProtocol):
         return not self._closed and self._waiter is None and self._reader.failure is None
 
     @property
+    def is_gone(self) -> bool:
+        """Whether nothing of the connection is left to be closed."""
+        return self._transport is None or self._lost.is_set()
+
+    @property
     def reply_begun(self) -> bool:
         """Whether any byte of the last, unfinished reply arrived."""
         return self._reader.begun

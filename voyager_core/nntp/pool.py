@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 from voyager_core.nntp.account import Compression, NewsAccount
 from voyager_core.nntp.back_off import BackOff
 from voyager_core.nntp.connecting import tls_context
-from voyager_core.nntp.connection import Deadlines
+from voyager_core.nntp.connection import Connection, Deadlines
 from voyager_core.nntp.errors import (
     AuthFailed,
     ConnectFailed,
@@ -95,6 +95,8 @@ class Pool:
         self._limit = account.connections
         self._sessions: set[Session] = set()
         self._idle: list[tuple[float, Session]] = []
+        # Connections that say goodbye; closing the pool waits for them.
+        self._leaving: list[Connection] = []
         self._opening = 0
         self._failures = 0
         self._held_until = 0.0
@@ -212,20 +214,19 @@ class Pool:
     async def close(self) -> None:
         """Says goodbye and closes every connection; commands that run or wait fail."""
         self._closed = True
-        sessions = list(self._sessions)
-        for session in sessions:
-            session.connection.quit()
-        self._sessions.clear()
+        for session in list(self._sessions):
+            self._drop(session)
         self._idle.clear()
         self._wake()
-        ends = [asyncio.ensure_future(session.connection.wait_closed()) for session in sessions]
-        if not ends:
+        leaving = [each for each in self._leaving if not each.is_gone]
+        if not leaving:
             return
+        ends = [asyncio.ensure_future(connection.wait_closed()) for connection in leaving]
         # A polite end needs the server; one that does not answer is not waited for.
         for seconds in (0.5, 0.5):
             await asyncio.wait(ends, timeout=seconds)
-            for session in sessions:
-                session.connection.close()
+            for connection in leaving:
+                connection.close()
         for end in ends:
             end.cancel()
 
@@ -401,6 +402,8 @@ class Pool:
     def _drop(self, session: Session) -> None:
         session.connection.quit()
         self._sessions.discard(session)
+        self._leaving = [each for each in self._leaving if not each.is_gone]
+        self._leaving.append(session.connection)
 
     def _drop_idle(self) -> None:
         for _, session in self._idle:
