@@ -32,6 +32,11 @@ from voyager_core.header_pass.schemas import (
 
 _UINT32_MAX = (1 << 32) - 1
 _KEY = ["release_key", "session"]
+_NEEDED = [
+    *(*_KEY, "release_name", "file_key", "name", "poster", "poster_constant", "group", "groups"),
+    *("first_posted_at", "last_posted_at", "first_number", "file_total", "parts_total"),
+    *("parts_found", "size_bytes"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +126,15 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
     expected = pl.when(total > 0).then(total).otherwise("parts_found").cast(pl.UInt64)
     constant = pl.col("poster_constant").all() & (pl.col("poster").n_unique() == 1)
     releases = (
-        files.with_columns(_par2=stems.is_par2(files["name"]))
+        files.select(_NEEDED)
+        .with_columns(_par2=stems.is_par2(files["name"]))
         .sort(*_KEY, "first_number", "file_key")
         .group_by(_KEY, maintain_order=True)
         .agg(
             pl.col("release_name").first().alias("name"),
             pl.when(constant).then(pl.col("poster").first()).alias("poster"),
             pl.col("group").first(),
-            pl.col("groups").str.split(" ").explode().unique(maintain_order=True),
+            pl.col("groups").unique(maintain_order=True),
             pl.col("first_posted_at").min().alias("posted_at"),
             pl.col("last_posted_at").max(),
             pl.col("file_key").n_unique().alias("files"),
@@ -141,6 +147,9 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
             pl.col("_par2").any().alias("has_par2"),
         )
     )
+    # Nearly every release has one list of groups; where there are more, the first goes first.
+    groups = [list(dict.fromkeys(" ".join(each).split())) for each in releases["groups"].to_list()]
+    releases = releases.with_columns(groups=pl.Series(groups, dtype=pl.List(pl.String)))
     return releases.join(_said_by_names(releases, now=now), on=["name", "group"], how="left")
 
 

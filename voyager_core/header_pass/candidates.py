@@ -32,45 +32,34 @@ def find_candidates(files: pl.DataFrame) -> pl.DataFrame:
         return empty(CANDIDATES)
     name = files["name"]
     rows = files.select(*_KEY, *_NEEDED).with_columns(
-        _stem=stems.key_form(stems.display_stem(name)),
         _par2=stems.is_par2(name),
         _start=stems.is_archive_start(name),
-        _volume=stems.volume_number(name),
-        _sevenz=name.str.contains(_SEVENZ),
-        _member=stems.is_member(name),
         _sidecar=stems.is_sidecar(name),
-        _extra=stems.is_extra(name),
     )
-    archives = rows.filter(pl.col("_start") & ~pl.col("_par2"))
     # A release may hold samples and subtitles in archives of their own; the biggest is meant.
-    first = _one(_with_archive_size(rows, archives), "_archive_bytes", biggest=True)
-    index = _one(rows.filter("_par2"), "size_bytes", biggest=False)
-    sevenz = _last_volumes(rows, first)
+    first = _one(rows.filter(pl.col("_start") & ~pl.col("_par2")), biggest=True)
+    index = _one(rows.filter("_par2"), biggest=False)
     picked = [
         _of(first, "archive_first", last=False),
         _of(index, "par2_index", last=False),
         _of(_lone_random(rows), "lone_random", last=False),
-        _of(sevenz, "sevenz_last", last=True),
+        _of(_last_volumes(rows, first), "sevenz_last", last=True),
     ]
-    found = pl.concat(picked).sort(*_KEY, "kind")
-    return conform(found, CANDIDATES, what="candidates")
-
-
-def _with_archive_size(rows: pl.DataFrame, archives: pl.DataFrame) -> pl.DataFrame:
-    sizes = (
-        rows.filter(pl.col("_member") & ~pl.col("_par2"))
-        .group_by(*_KEY, "_stem")
-        .agg(pl.col("size_bytes").sum().alias("_archive_bytes"))
-    )
-    return archives.join(sizes, on=[*_KEY, "_stem"], how="left")
+    return conform(pl.concat(picked).sort(*_KEY, "kind"), CANDIDATES, what="candidates")
 
 
 def _last_volumes(rows: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame:
     """Returns the last volume of each 7z archive whose first volume is a candidate."""
-    archives = first.filter("_sevenz").select(*_KEY, "_stem")
-    volumes = rows.filter("_sevenz").join(archives, on=[*_KEY, "_stem"])
-    return volumes.sort(*_KEY, "_volume", "name", descending=[False, False, True, False]).unique(
-        _KEY, keep="first", maintain_order=True
+    archives = first.filter(pl.col("name").str.contains(_SEVENZ))
+    if archives.is_empty():
+        return archives
+    base = pl.col("name").str.replace(_SEVENZ, "")
+    volumes = rows.filter(pl.col("name").str.contains(_SEVENZ)).with_columns(_base=base)
+    volumes = volumes.join(archives.select(*_KEY, _base=base), on=[*_KEY, "_base"])
+    return (
+        volumes.with_columns(_volume=stems.volume_number(volumes["name"]))
+        .sort(*_KEY, "_volume", "name", descending=[False, False, True, False])
+        .unique(_KEY, keep="first", maintain_order=True)
     )
 
 
@@ -82,10 +71,14 @@ def _lone_random(rows: pl.DataFrame) -> pl.DataFrame:
     return alone.filter(pl.Series(random, dtype=pl.Boolean))
 
 
-def _one(rows: pl.DataFrame, by: str, *, biggest: bool) -> pl.DataFrame:
-    return rows.sort(
-        *_KEY, "_extra", by, "name", "file_key", descending=[False] * 3 + [biggest, False, False]
-    ).unique(_KEY, keep="first", maintain_order=True)
+def _one(rows: pl.DataFrame, *, biggest: bool) -> pl.DataFrame:
+    """Returns one file of each release: about its content rather than a sample, then by size."""
+    order = [*_KEY, "_extra", "size_bytes", "name", "file_key"]
+    return (
+        rows.with_columns(_extra=stems.is_extra(rows["name"]))
+        .sort(order, descending=[False] * 3 + [biggest, False, False])
+        .unique(_KEY, keep="first", maintain_order=True)
+    )
 
 
 def _of(rows: pl.DataFrame, kind: str, *, last: bool) -> pl.DataFrame:

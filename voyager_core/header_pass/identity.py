@@ -25,6 +25,11 @@ IDENTITY_VERSION = 1
 _SPECIFIC_LENGTH = 8
 _NO_REQUEST = r"(?i)^(?:re-?post(?:ed)?|fills?|full|pars?|par2)$"
 _STATED = 1
+_NEEDED = [
+    *("file_key", "base_key", "generation", "subject", "name", "head", "tail", "request"),
+    *("file_index", "file_total", "size_bytes", "poster", "poster_constant", "group"),
+    *("first_posted_at", "last_posted_at", "first_number", "last_number"),
+]
 
 
 def identify_releases(files: pl.DataFrame) -> pl.DataFrame:
@@ -39,17 +44,17 @@ def identify_releases(files: pl.DataFrame) -> pl.DataFrame:
     Raises:
         SchemaMismatchError: the frame lacks columns of the files contract.
     """
-    rows = _stated(_features(files.with_row_index("_row")))
+    rows = _stated(_features(files.select(_NEEDED).with_row_index("_row")))
     rows = sessions.split_banners(rows)
     rows = sessions.join_words(rows)
     rows = sessions.join_counted(rows)
     rows = sessions.join_sidecars(rows)
     rows = _split_reposts(rows)
-    rows = rows.join(_release_names(rows), on="_key", how="left")
-    rows = rows.join(keys.hashed(rows["_key"].unique()), on="_key", how="left")
-    return conform(
-        rows.with_columns(release_rank="_rank").sort("_row"), IDENTIFIED, what="identified files"
-    )
+    releases = _release_names(rows).join(keys.hashed(rows["_key"].unique()), on="_key")
+    found = rows.select("_row", "_key", "session", release_rank="_rank").sort("_row")
+    found = found.join(releases, on="_key", how="left", maintain_order="left")
+    added = found.select(name for name in IDENTIFIED if name in found.columns)
+    return conform(files.hstack(added), IDENTIFIED, what="identified files")
 
 
 def _features(files: pl.DataFrame) -> pl.DataFrame:

@@ -18,7 +18,7 @@ _MEDIA = r"mkv|mp4|m4v|avi|wmv|mov|mpe?g|mp3|flac|m4a|pdf|epub|jpe?g|iso"
 _PROGRAM = r"exe|scr|com|bat|cmd|pif|vbs|js|lnk|msi"
 _DISGUISED = rf"(?i)\.(?:{_MEDIA})\s*\.(?:{_PROGRAM})$"
 _CROSSPOST = "crosspost:"
-_WORD = r"[a-z0-9]+"
+_WORD = r"[a-z]+"
 
 
 def apply_rules(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -38,12 +38,15 @@ def _matches(files: pl.DataFrame, rule: str, rules: RuleSet) -> pl.Expr:
 
 
 def _blocked(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
-    # The subject holds every text that a file has; its distinct words are few.
-    words = files["subject"].str.to_lowercase().str.extract_all(_WORD).explode().unique()
+    # The subject holds every text that a file has. Volumes differ in their digits only, so
+    # without these few subjects are left; blocked words have no digits.
+    subjects = files["subject"].str.replace_all(r"[0-9]+", "").unique()
+    words = subjects.str.to_lowercase().str.extract_all(_WORD).explode().unique()
     blocked = [word for word in words.drop_nulls().to_list() if rules.is_blocked_word(word)]
     if not blocked:
         return pl.lit(value=False)
-    found = pl.col("subject").str.to_lowercase().str.extract_all(_WORD)
+    plain = pl.col("subject").str.replace_all(r"[0-9]+", "").str.to_lowercase()
+    found = plain.str.extract_all(_WORD)
     # One bad file condemns the whole upload.
     return found.list.eval(pl.element().is_in(blocked)).list.any().any().over("release_key")
 
