@@ -294,6 +294,7 @@ def inflated(body):
     return body.data if body.encoding is None else inflate(body.data)
 
 
+@settings(deadline=None)
 @given(cuts=st.lists(st.integers(0, len(WIRE)), max_size=60))
 def test_any_split_of_the_bytes_gives_the_same_replies(cuts):
     seen, failure = outcome(WIRE, cuts)
@@ -325,7 +326,7 @@ def hostile(draw):
     return bytes(wire)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(wire=hostile(), cuts=st.lists(st.integers(0, len(WIRE)), max_size=8))
 def test_hostile_bytes_end_in_replies_or_an_error_of_ours(wire, cuts):
     whole, split = outcome(wire), outcome(wire, [cut for cut in cuts if cut <= len(wire)])
@@ -333,7 +334,7 @@ def test_hostile_bytes_end_in_replies_or_an_error_of_ours(wire, cuts):
     assert whole[1] is type(None) or issubclass(whole[1], NewsError)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(wire=st.binary(max_size=300), marked=st.booleans())
 def test_made_up_bodies_never_raise(wire, marked):
     replies, reader = feed((MARKED if marked else PLAIN) + wire, OVERVIEW, STATUS)
