@@ -112,11 +112,12 @@ class StretchTotals:
     candidates: int
 
 
-# The newest range of a group belongs to the tail when no more than `reach` numbers are missing and
-# the pass has been there: in the range itself, or up to the end of the one before.
+# The live tail has a range of which no more than `reach` numbers are missing up to the newest
+# article, when the pass has been there: in the range itself, or, for the newest range of the
+# group, up to the end of the one before.
 _TAIL = """
-    r.high >= n.high and n.high - r.resume_at < %(reach)s
-    and (r.state = 'partial' or exists (
+    n.high - r.resume_at < %(reach)s
+    and (r.state = 'partial' or r.high >= n.high and exists (
         select from range p where p.newsgroup_id = r.newsgroup_id
            and p.high = r.low - 1 and p.state = 'done'))
 """

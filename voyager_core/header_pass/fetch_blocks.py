@@ -196,14 +196,14 @@ class _BlockFetcher:
 
     async def _fetch(self, block: Span) -> OverviewBlock:
         attempts, odd, reason = self._options.attempts, None, "no attempts are allowed"
-        damaged = 0
+        damaged, cause = 0, None
         for attempt in range(1, attempts + 1):
             try:
                 # A server may compress a range wrongly every time it is asked for it.
                 plain = damaged >= 2
                 reply = await self._pool.overview(block.group, block.low, block.high, plain=plain)
             except TransientNewsFailure as error:
-                reason = str(error)
+                reason, cause = str(error), error
                 damaged += type(error) is Garbage
             else:
                 if reply.stray_lines == 0 or (odd is not None and _same_lines(reply, odd)):
@@ -211,12 +211,13 @@ class _BlockFetcher:
                 # Twice the same stray lines are in the server's overview; once may be an
                 # answer to something else.
                 odd, reason = reply, f"{reply.stray_lines} lines outside it, others each time"
+                cause = None
             if attempt < attempts:
                 logger.info("block %s, attempt %d: %s", block, attempt, reason)
                 self._tally.retries += 1
                 await asyncio.sleep(self._options.back_off.delay(attempt, self._rng))
         msg = f"the block {block} did not come in {attempts} attempts; last: {reason}"
-        raise BlockNotFetched(msg)
+        raise BlockNotFetched(msg) from cause
 
 
 def _same_lines(one: OverviewBlock, other: OverviewBlock) -> bool:

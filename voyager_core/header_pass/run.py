@@ -14,7 +14,6 @@ from enum import IntEnum
 from math import fsum
 
 import voyager_native
-
 from voyager_core.catalog import stretches as ledger
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import CatalogRefused, CatalogUnavailable, MigrationError

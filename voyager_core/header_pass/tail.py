@@ -14,6 +14,8 @@ from voyager_core.header_pass.run import PassTools, SpanOutcome, index_ranges
 # The tail catches up this many article numbers by itself; where more are missing, after a
 # pause or in a group that was just added, the header pass goes first.
 REACH = 500_000
+# A range that was brought to its end makes room for the next one of its group.
+_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,14 @@ def follow_tail(tools: PassTools, *, reach: int = REACH) -> TailReport:
             failure is in the report.
     """
     plans = refresh_groups(tools.conn, tools.news, now=tools.clock())
-    outcomes = list(index_ranges(tools, ledger.tail_ranges(tools.conn, reach=reach)))
+    outcomes: list[SpanOutcome] = []
+    for _ in range(_ROUNDS):
+        tried = {each.range.range_id for each in outcomes}
+        found = ledger.tail_ranges(tools.conn, reach=reach)
+        work = [each for each in found if each.range_id not in tried]
+        if not work:
+            break
+        outcomes.extend(index_ranges(tools, work))
     size, per_partition = cut_of_history(tools.conn)
     touched = {
         (each.span.group, stretch_of(each.range.low, size=size, ranges_per_partition=per_partition))
