@@ -125,20 +125,42 @@ const fn smallest(kinds: u8) -> u8 {
     }
 }
 
-/// Entropy of one character in sixteenths of a bit, by alphabet size.
-pub(super) fn cost16(radix: usize) -> u64 {
-    // log2 in sixteenths, rounded up, without floating point tables that differ between machines.
+/// Entropy of one character in sixteenths of a bit, by alphabet size; rounded up.
+pub(super) static COST16: [u64; 257] = {
+    let mut costs = [0; 257];
+    let mut radix = 1;
+    while radix < costs.len() {
+        costs[radix] = cost16(radix as u128);
+        radix += 1;
+    }
+    costs
+};
+
+/// The same by the kinds of the characters.
+pub(super) static COST16_OF_KINDS: [u64; 256] = {
+    let mut costs = [0; 256];
+    let mut kinds = 0;
+    while kinds < 256 {
+        costs[kinds] = COST16[ALPHABETS[SMALLEST[kinds] as usize].len()];
+        kinds += 1;
+    }
+    costs
+};
+
+/// The length of `radix` to the sixteenth in bits; no floating point, which may differ between machines.
+const fn cost16(radix: u128) -> u64 {
     let mut bits = 0;
     let mut power = 1u128;
-    // radix^16 has at most 128 bits for radix 256.
-    for _ in 0..16 {
-        power *= radix as u128;
+    let mut step = 0;
+    while step < 16 {
+        power *= radix;
         while power > 1 << 64 {
             power >>= 1;
             bits += 1;
         }
+        step += 1;
     }
-    bits + u64::from(128 - (power - 1).leading_zeros())
+    bits + (128 - (power - 1).leading_zeros()) as u64
 }
 
 #[cfg(test)]
@@ -169,9 +191,9 @@ mod tests {
     #[test]
     fn cost_is_sixteen_times_the_logarithm() {
         for (radix, cost) in [(1, 0), (2, 16), (16, 64), (256, 128)] {
-            assert_eq!(cost16(radix), cost);
+            assert_eq!(COST16[radix], cost);
         }
-        assert_eq!(cost16(62), 96);
-        assert_eq!(cost16(26), 76);
+        assert_eq!(COST16[62], 96);
+        assert_eq!(COST16[26], 76);
     }
 }

@@ -4,8 +4,9 @@ use super::CodecError;
 use super::alphabet::{BYTES, NO_RANK};
 use super::bits::{BitReader, BitWriter};
 use super::column::{Column, Listed};
+use super::grid::{CELLS, Grid};
 use super::lanes::{Lanes, width_of};
-use super::pieces::{Family, Fixed, LONGEST_ID, Piece};
+use super::pieces::{Family, LONGEST_ID, Piece};
 use super::record::Segment;
 
 /// A column of numbers while its rows are coded in order.
@@ -43,8 +44,13 @@ impl Progress<'_> {
 pub(super) struct Coder<'a> {
     family: &'a Family,
     sizes: &'a Column,
+    grid: Grid<'a>,
     lanes: Lanes,
-    digits: Vec<u32>,
+    /// Digits of sizes, numbers and lengths.
+    wide: Vec<u32>,
+    /// Ranks of the characters at fixed positions, and these characters.
+    cells: [u8; CELLS],
+    text: [u8; CELLS],
     columns: Vec<Progress<'a>>,
     /// Stretches of varying length of the current id: alphabet, start, end.
     stretches: Vec<(u8, usize, usize)>,
@@ -53,17 +59,21 @@ pub(super) struct Coder<'a> {
 
 impl<'a> Coder<'a> {
     pub(super) fn new(family: &'a Family, sizes: &'a Column) -> Self {
+        let grid = Grid::of(family);
         let mut radices: Vec<u32> = sizes.radices().collect();
-        family.radices(&mut radices);
-        if radices.is_empty() {
+        family.wide_radices(&mut radices);
+        if radices.is_empty() && grid.spots().is_empty() {
             // No segment without a bit: so the length of a body bounds the number of its segments.
             radices.push(2);
         }
         Self {
             family,
             sizes,
-            digits: vec![0; radices.len()],
-            lanes: Lanes::of(radices),
+            lanes: Lanes::of(&radices, grid.spots().iter().copied()),
+            grid,
+            wide: vec![0; radices.len()],
+            cells: [0; CELLS],
+            text: [0; CELLS],
             columns: family
                 .columns()
                 .map(|column| Progress {
@@ -86,6 +96,7 @@ impl<'a> Coder<'a> {
     ///
     /// # Errors
     /// [`CodecError::Unfaithful`] when the id is not of this family.
+    #[inline]
     pub(super) fn put(
         &mut self,
         segment: &Segment<'_>,
@@ -94,7 +105,8 @@ impl<'a> Coder<'a> {
         let family = self.family;
         let id = segment.id;
         let mut at = 0;
-        let mut used = self.sizes.split(i64::from(segment.size), &mut self.digits);
+        let mut filled = 0;
+        let mut used = self.sizes.split(i64::from(segment.size), &mut self.wide);
         let mut columns = self.columns.iter_mut();
         let mut lengths = family.lengths.iter();
         let row = self.row as usize;
@@ -110,13 +122,16 @@ impl<'a> Coder<'a> {
                     let bytes = id
                         .get(at..at + fixed.template.len())
                         .ok_or(CodecError::Unfaithful)?;
-                    put_spots(family, fixed, bytes, &mut self.digits[used..])?;
-                    used += fixed.spots.len();
+                    self.text
+                        .get_mut(filled..filled + bytes.len())
+                        .ok_or(CodecError::Unfaithful)?
+                        .copy_from_slice(bytes);
                     for (number, column) in fixed.numbers.iter().zip(&mut columns) {
                         let value = value_of(&bytes[number.at..number.at + number.len]);
-                        used += column.split(value, &mut self.digits[used..]);
+                        used += column.split(value, &mut self.wide[used..]);
                     }
                     at += bytes.len();
+                    filled += bytes.len();
                 }
                 Piece::Part { base } => {
                     let mut buffer = [0; 10];
@@ -129,7 +144,7 @@ impl<'a> Coder<'a> {
                 Piece::Counted(_) => {
                     let number = varying(at)?;
                     if let Some(column) = columns.next() {
-                        used += column.split(value_of(number), &mut self.digits[used..]);
+                        used += column.split(value_of(number), &mut self.wide[used..]);
                     }
                     at += number.len();
                 }
@@ -140,7 +155,7 @@ impl<'a> Coder<'a> {
                 } => {
                     let len = varying(at)?.len();
                     if longest > shortest {
-                        self.digits[used] = (len - shortest) as u32;
+                        self.wide[used] = (len - shortest) as u32;
                         used += 1;
                     }
                     self.stretches.push((*alphabet, at, at + len));
@@ -152,7 +167,8 @@ impl<'a> Coder<'a> {
             return Err(CodecError::Unfaithful);
         }
         self.row += 1;
-        self.lanes.put(&self.digits, writer);
+        self.grid.ranks(&self.text, &mut self.cells)?;
+        self.lanes.put(&self.wide, &self.cells, writer);
         for (alphabet, start, end) in &self.stretches {
             put_characters(family, *alphabet, &id[*start..*end], writer)?;
         }
@@ -163,33 +179,32 @@ impl<'a> Coder<'a> {
     ///
     /// # Errors
     /// [`CodecError`] when the bits are no segment of this family.
+    #[inline]
     pub(super) fn take(
         &mut self,
         part: u32,
         reader: &mut BitReader<'_>,
         ids: &mut Vec<u8>,
     ) -> Result<i64, CodecError> {
-        self.lanes.take(&mut self.digits, reader)?;
+        self.lanes.take(&mut self.wide, &mut self.cells, reader)?;
+        self.grid.characters(&self.cells, &mut self.text);
         let family = self.family;
-        let digits = &self.digits[..];
-        let (size, mut used) = self.sizes.join(digits);
+        let wide = &self.wide[..];
+        let (size, mut used) = self.sizes.join(wide);
         let start = ids.len();
         let mut columns = self.columns.iter_mut();
+        let mut filled = 0;
         for piece in &family.pieces {
             match piece {
                 Piece::Fixed(fixed) => {
-                    let at = ids.len();
-                    ids.extend_from_slice(&fixed.template);
-                    let bytes = &mut ids[at..];
-                    for ((spot, alphabet), digit) in fixed.spots.iter().zip(&digits[used..]) {
-                        bytes[*spot as usize] = family.symbols(*alphabet)[*digit as usize];
-                    }
-                    used += fixed.spots.len();
+                    let bytes = &mut self.text[filled..filled + fixed.template.len()];
                     for (number, column) in fixed.numbers.iter().zip(&mut columns) {
-                        let (value, count) = column.join(self.row, &digits[used..]);
+                        let (value, count) = column.join(self.row, &wide[used..]);
                         used += count;
                         write_padded(value, &mut bytes[number.at..number.at + number.len])?;
                     }
+                    ids.extend_from_slice(bytes);
+                    filled += bytes.len();
                 }
                 Piece::Part { base } => {
                     let value = part
@@ -199,7 +214,7 @@ impl<'a> Coder<'a> {
                 }
                 Piece::Counted(_) => {
                     if let Some(column) = columns.next() {
-                        let (value, count) = column.join(self.row, &digits[used..]);
+                        let (value, count) = column.join(self.row, &wide[used..]);
                         used += count;
                         let value = u64::try_from(value)
                             .map_err(|_| CodecError::Malformed("a negative number"))?;
@@ -213,7 +228,7 @@ impl<'a> Coder<'a> {
                 } => {
                     let mut len = *shortest;
                     if longest > shortest {
-                        len += digits[used] as usize;
+                        len += wide[used] as usize;
                         used += 1;
                     }
                     // All digits come before all characters, and characters come in the order of the pieces.
@@ -226,27 +241,6 @@ impl<'a> Coder<'a> {
         }
         self.row += 1;
         Ok(size)
-    }
-}
-
-/// Writes the ranks of the varying characters of a stretch of fixed length.
-#[inline]
-fn put_spots(
-    family: &Family,
-    fixed: &Fixed,
-    bytes: &[u8],
-    digits: &mut [u32],
-) -> Result<(), CodecError> {
-    let mut missing = false;
-    for ((at, alphabet), digit) in fixed.spots.iter().zip(digits) {
-        let rank = family.ranks(*alphabet)[bytes[*at as usize] as usize];
-        missing |= rank == NO_RANK && *alphabet != BYTES;
-        *digit = u32::from(rank);
-    }
-    if missing {
-        Err(CodecError::Unfaithful)
-    } else {
-        Ok(())
     }
 }
 

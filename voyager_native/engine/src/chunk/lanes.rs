@@ -1,7 +1,10 @@
 //! Digits of many radices packed into few words.
 
+use std::ops::Range;
+
 use super::CodecError;
 use super::bits::{BitReader, BitWriter};
+use super::grid::CELLS;
 
 /// Bits of the largest radix of one digit.
 pub(super) const RADIX_BITS: u32 = 24;
@@ -10,40 +13,125 @@ pub(super) const RADIX_LIMIT: u64 = 1 << RADIX_BITS;
 /// A lane holds digits whose radices multiply to at most this.
 const LANE_LIMIT: u64 = 1 << 32;
 
-/// Neighbouring digits that are stored as one number.
-#[derive(Clone, Copy, Debug)]
+/// Neighbouring digits that are stored as one number: wide ones, then small ones.
+#[derive(Clone, Debug)]
 struct Lane {
-    start: usize,
-    end: usize,
+    wide: Range<usize>,
+    small: Range<usize>,
     width: u32,
+    /// First cell, when the small digits have one common radix and neighbouring cells.
+    even: Option<(u32, usize)>,
 }
 
-/// How the digits of one segment are laid out in bits.
+/// A digit of less than a byte.
+#[derive(Clone, Copy, Debug)]
+struct Small {
+    /// Where its value is among the cells of a segment.
+    cell: u8,
+    radix: u16,
+    inverse: u64,
+}
+
+/// How the digits of one segment are laid out in bits: first all wide ones, then all small ones.
 ///
 /// The layout follows from the radices alone, so only they are stored: changing how it is found
 /// changes the format.
 #[derive(Debug)]
 pub(super) struct Lanes {
-    radices: Vec<u32>,
-    inverses: Vec<u64>,
+    wide: Vec<(u32, u64)>,
+    small: Vec<Small>,
     lanes: Vec<Lane>,
     width: u32,
 }
 
+/// The reciprocal by which a number below 2^32 is divided by a radix up to 2^24 exactly.
+const fn inverse(radix: u32) -> u64 {
+    u64::MAX / radix as u64 + 1
+}
+
+/// Quotient and remainder.
+#[inline]
+const fn divide(value: u64, radix: u32, inverse: u64) -> (u64, u64) {
+    let quotient = ((value as u128 * inverse as u128) >> 64) as u64;
+    (quotient, value - quotient * radix as u64)
+}
+
+/// The common radix and the first cell of digits, if they have one radix and neighbouring cells.
+fn even(digits: &[Small]) -> Option<(u32, usize)> {
+    let first = digits.first()?;
+    let is_even = (u16::from(first.cell)..)
+        .zip(digits)
+        .all(|(cell, digit)| digit.radix == first.radix && u16::from(digit.cell) == cell);
+    is_even.then_some((u32::from(first.radix), usize::from(first.cell)))
+}
+
+/// Splits a number into digits of one radix and returns what is left of it.
+#[inline]
+fn spread(value: u64, radix: u32, cells: &mut [u8]) -> u64 {
+    // Dividing by a constant is several times faster than by a variable: these are the common alphabets.
+    match radix {
+        10 => spread_by::<10>(value as u32, cells),
+        16 => spread_by::<16>(value as u32, cells),
+        26 => spread_by::<26>(value as u32, cells),
+        36 => spread_by::<36>(value as u32, cells),
+        52 => spread_by::<52>(value as u32, cells),
+        62 => spread_by::<62>(value as u32, cells),
+        64 => spread_by::<64>(value as u32, cells),
+        _ => {
+            let inverse = inverse(radix);
+            cells.iter_mut().rev().fold(value, |value, cell| {
+                let (quotient, rest) = divide(value, radix, inverse);
+                *cell = rest as u8;
+                quotient
+            })
+        }
+    }
+}
+
+/// [`spread`] of a number below 2^32 by a constant.
+#[inline]
+fn spread_by<const RADIX: u32>(value: u32, cells: &mut [u8]) -> u64 {
+    let mut value = value;
+    // Two digits at a time: half the chain of divisions.
+    let mut pairs = cells.rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        let two = value % (RADIX * RADIX);
+        value /= RADIX * RADIX;
+        pair[0] = (two / RADIX) as u8;
+        pair[1] = (two % RADIX) as u8;
+    }
+    for cell in pairs.into_remainder() {
+        *cell = (value % RADIX) as u8;
+        value /= RADIX;
+    }
+    u64::from(value)
+}
+
 impl Lanes {
-    /// Lays out digits of these radices, each in 2..=[`RADIX_LIMIT`].
-    pub(super) fn of(radices: Vec<u32>) -> Self {
-        let inverses = radices
-            .iter()
-            .map(|radix| u64::MAX / u64::from(*radix) + 1)
+    /// Lays out wide digits with radices in 2..=[`RADIX_LIMIT`], and small ones with radices in 2..=256, each
+    /// with the cell that holds it.
+    pub(super) fn of(wide: &[u32], small: impl Iterator<Item = (u8, u16)>) -> Self {
+        let wide: Vec<(u32, u64)> = wide.iter().map(|radix| (*radix, inverse(*radix))).collect();
+        let small: Vec<Small> = small
+            .map(|(cell, radix)| Small {
+                cell,
+                radix,
+                inverse: inverse(u32::from(radix)),
+            })
             .collect();
+        let count = wide.len() + small.len();
+        let radix = |digit: usize| match digit.checked_sub(wide.len()) {
+            None => u64::from(wide[digit].0),
+            Some(digit) => u64::from(small[digit].radix),
+        };
         // costs[k]: fewest bits for the first k digits, and where the last lane of them starts.
-        let mut costs = vec![(0, 0)];
-        for end in 1..=radices.len() {
+        let mut costs = Vec::with_capacity(count + 1);
+        costs.push((0, 0));
+        for end in 1..=count {
             let mut best = (u32::MAX, 0);
             let mut product = 1;
             for start in (0..end).rev() {
-                product *= u64::from(radices[start]);
+                product *= radix(start);
                 if product > LANE_LIMIT {
                     break;
                 }
@@ -55,22 +143,28 @@ impl Lanes {
             }
             costs.push(best);
         }
-        let width = costs[radices.len()].0;
-        let mut lanes = Vec::new();
-        let mut end = radices.len();
+        let width = costs[count].0;
+        let mut lanes = Vec::with_capacity(8);
+        let mut end = count;
         while end > 0 {
             let start = costs[end].1;
+            let (of_wide, of_small) = (
+                |at: usize| at.min(wide.len()),
+                |at: usize| at.saturating_sub(wide.len()),
+            );
+            let digits = &small[of_small(start)..of_small(end)];
             lanes.push(Lane {
-                start,
-                end,
+                wide: of_wide(start)..of_wide(end),
+                small: of_small(start)..of_small(end),
                 width: costs[end].0 - costs[start].0,
+                even: even(digits),
             });
             end = start;
         }
         lanes.reverse();
         Self {
-            radices,
-            inverses,
+            wide,
+            small,
             lanes,
             width,
         }
@@ -81,51 +175,74 @@ impl Lanes {
         self.width
     }
 
-    /// Appends digits, each below its radix.
+    /// Appends the wide digits and the cells of a segment, each below its radix.
     #[inline]
-    pub(super) fn put(&self, digits: &[u32], writer: &mut BitWriter) {
+    pub(super) fn put(&self, wide: &[u32], cells: &[u8; CELLS], writer: &mut BitWriter) {
         for lane in &self.lanes {
             let mut value = 0;
-            for (digit, radix) in digits[lane.start..lane.end]
+            for (digit, (radix, _)) in wide[lane.wide.clone()]
                 .iter()
-                .zip(&self.radices[lane.start..lane.end])
+                .zip(&self.wide[lane.wide.clone()])
             {
                 value = value * u64::from(*radix) + u64::from(*digit);
+            }
+            if let Some((radix, first)) = lane.even {
+                for cell in &cells[first..first + lane.small.len()] {
+                    value = value * u64::from(radix) + u64::from(*cell);
+                }
+            } else {
+                for digit in &self.small[lane.small.clone()] {
+                    let cell = cells[usize::from(digit.cell)];
+                    value = value * u64::from(digit.radix) + u64::from(cell);
+                }
             }
             writer.put(value, lane.width);
         }
     }
 
-    /// Takes the digits of one segment.
+    /// Takes the wide digits and the cells of a segment.
     ///
     /// # Errors
     /// [`CodecError`] when bits are missing or a digit is not below its radix.
     #[inline]
     pub(super) fn take(
         &self,
-        digits: &mut [u32],
+        wide: &mut [u32],
+        cells: &mut [u8; CELLS],
         reader: &mut BitReader<'_>,
     ) -> Result<(), CodecError> {
+        if reader.left() < u64::from(self.width) {
+            return Err(CodecError::Truncated);
+        }
+        let mut beyond = 0;
         for lane in &self.lanes {
             let mut value = reader.take(lane.width)?;
-            let span = lane.start + 1..lane.end;
-            for ((digit, radix), inverse) in digits[span.clone()]
+            if let Some((radix, first)) = lane.even {
+                value = spread(value, radix, &mut cells[first..first + lane.small.len()]);
+            } else {
+                for digit in self.small[lane.small.clone()].iter().rev() {
+                    let (quotient, rest) = divide(value, u32::from(digit.radix), digit.inverse);
+                    cells[usize::from(digit.cell)] = rest as u8;
+                    value = quotient;
+                }
+            }
+            for (digit, (radix, inverse)) in wide[lane.wide.clone()]
                 .iter_mut()
-                .zip(&self.radices[span.clone()])
-                .zip(&self.inverses[span])
+                .zip(&self.wide[lane.wide.clone()])
                 .rev()
             {
-                // Exact for values below 2^32 and radices up to 2^24.
-                let quotient = ((u128::from(value) * u128::from(*inverse)) >> 64) as u64;
-                *digit = (value - quotient * u64::from(*radix)) as u32;
+                let (quotient, rest) = divide(value, *radix, *inverse);
+                *digit = rest as u32;
                 value = quotient;
             }
-            if value >= u64::from(self.radices[lane.start]) {
-                return Err(CodecError::Malformed("a digit beyond its radix"));
-            }
-            digits[lane.start] = value as u32;
+            // What is left of a number below the product of its radices is 0.
+            beyond |= value;
         }
-        Ok(())
+        if beyond == 0 {
+            Ok(())
+        } else {
+            Err(CodecError::Malformed("a digit beyond its radix"))
+        }
     }
 }
 
@@ -142,38 +259,51 @@ mod tests {
     proptest! {
         #[test]
         fn digits_come_back(
-            columns in prop::collection::vec((2u32..=1 << 24, any::<[u32; 3]>()), 0..60)
+            wide in prop::collection::vec((2u32..=1 << 24, any::<[u32; 3]>()), 0..8),
+            small in prop::collection::vec((2u16..=256, any::<[u8; 3]>()), 0..60),
         ) {
-            let lanes = Lanes::of(columns.iter().map(|column| column.0).collect());
+            let radices: Vec<u32> = wide.iter().map(|column| column.0).collect();
+            let lanes = Lanes::of(&radices, (0..).zip(small.iter().map(|column| column.0)));
             let mut writer = BitWriter::default();
-            let rows: Vec<Vec<u32>> = (0..3)
-                .map(|row| columns.iter().map(|(radix, values)| values[row] % radix).collect())
+            let rows: Vec<(Vec<u32>, [u8; CELLS])> = (0..3)
+                .map(|row| {
+                    let mut cells = [0; CELLS];
+                    for (cell, (radix, values)) in cells.iter_mut().zip(&small) {
+                        *cell = (u16::from(values[row]) % radix) as u8;
+                    }
+                    (wide.iter().map(|(radix, values)| values[row] % radix).collect(), cells)
+                })
                 .collect();
-            for row in &rows {
-                lanes.put(row, &mut writer);
+            for (digits, cells) in &rows {
+                lanes.put(digits, cells, &mut writer);
             }
             let bytes = writer.finish().to_vec();
             let mut reader = BitReader::new(&bytes);
-            let mut digits = vec![0; columns.len()];
-            for row in &rows {
-                prop_assert_eq!(lanes.take(&mut digits, &mut reader), Ok(()));
-                prop_assert_eq!(&digits, row);
+            for (digits, cells) in &rows {
+                let mut taken = vec![0; digits.len()];
+                let mut filled = [0; CELLS];
+                prop_assert_eq!(lanes.take(&mut taken, &mut filled, &mut reader), Ok(()));
+                prop_assert_eq!(&taken, digits);
+                prop_assert_eq!(&filled, cells);
             }
         }
     }
 
+    fn width(radix: u16, count: u8) -> u32 {
+        Lanes::of(&[], (0..count).map(|cell| (cell, radix))).width()
+    }
+
     #[test]
     fn letters_cost_little_more_than_their_entropy() {
-        assert_eq!(Lanes::of(vec![26; 24]).width(), 114);
-        assert_eq!(Lanes::of(vec![62; 20]).width(), 120);
-        assert_eq!(Lanes::of(vec![16; 32]).width(), 128);
+        assert_eq!(width(26, 24), 114);
+        assert_eq!(width(62, 20), 120);
+        assert_eq!(width(16, 32), 128);
     }
 
     #[test]
     fn a_digit_beyond_its_radix_is_an_error() {
-        let lanes = Lanes::of(vec![3]);
-        let mut digits = [0];
+        let lanes = Lanes::of(&[], std::iter::once((0, 3)));
         let mut reader = BitReader::new(&[0b11]);
-        assert!(lanes.take(&mut digits, &mut reader).is_err());
+        assert!(lanes.take(&mut [], &mut [0; CELLS], &mut reader).is_err());
     }
 }

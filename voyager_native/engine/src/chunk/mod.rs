@@ -8,6 +8,7 @@ mod alphabet;
 mod bits;
 mod coder;
 mod column;
+mod grid;
 mod lanes;
 mod pieces;
 mod plan;

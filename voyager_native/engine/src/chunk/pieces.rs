@@ -147,17 +147,19 @@ impl Family {
         }
     }
 
-    /// The radices of all digits of one id, in the order in which they are coded.
-    pub(super) fn radices(&self, out: &mut Vec<u32>) {
+    /// The pieces of fixed length.
+    pub(super) fn fixed(&self) -> impl Iterator<Item = &Fixed> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Fixed(fixed) => Some(fixed),
+            _ => None,
+        })
+    }
+
+    /// The radices of the wide digits of one id, in the order in which they are coded: numbers and lengths.
+    pub(super) fn wide_radices(&self, out: &mut Vec<u32>) {
         for piece in &self.pieces {
             match piece {
                 Piece::Fixed(fixed) => {
-                    out.extend(
-                        fixed
-                            .spots
-                            .iter()
-                            .map(|(_, alphabet)| self.symbols(*alphabet).len() as u32),
-                    );
                     for number in &fixed.numbers {
                         out.extend(number.column.radices());
                     }
@@ -222,11 +224,11 @@ impl Family {
     /// [`CodecError`] when the bytes describe no family.
     pub(super) fn read(reader: &mut Reader<'_>, rows: usize) -> Result<Self, CodecError> {
         let mut family = Self::default();
+        let mut len = 0;
         for _ in 0..reader.count(LONGEST_ID)? {
             match reader.byte()? {
                 FIXED => {
                     let mut items = Vec::new();
-                    let mut len = 0;
                     for _ in 0..reader.count(LONGEST_ID)? {
                         let item = read_item(reader, rows)?;
                         len += item.len();

@@ -1,16 +1,15 @@
 //! Finds what the message-ids of a file have in common.
 
-use super::alphabet::{ALPHABETS, BYTES, PRINTABLE, SMALLEST, cost16, kind, kind_of};
+use std::ops::Range;
+
+use super::alphabet::{
+    ALPHABETS, BYTES, COST16, COST16_OF_KINDS, PRINTABLE, SMALLEST, kind, kind_of,
+};
 use super::coder::write_decimal;
 use super::column::Column;
+use super::grid::{CELLS, STEP};
 use super::pieces::{Family, Item, Piece};
-
-/// One message-id and the part number of its segment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Row<'a> {
-    pub(super) part: u32,
-    pub(super) id: &'a [u8],
-}
+use super::record::Segment;
 
 /// Describing one more item costs about this, in sixteenths of a bit.
 const ITEM_COST: u64 = 16 * 16;
@@ -21,20 +20,22 @@ pub(super) struct Planner {
     values: Vec<i64>,
     deltas: Vec<i64>,
     sorted: Vec<i64>,
+    /// Whether every character is looked at for its kind.
+    pub(super) is_exact: bool,
 }
 
 impl Planner {
     /// The family of all these ids, or `None` when they are not built alike.
-    pub(super) fn family(&mut self, rows: &[Row<'_>]) -> Option<Family> {
+    pub(super) fn family(&mut self, rows: &[Segment<'_>]) -> Option<Family> {
         self.of_equal_length(rows)
             .or_else(|| self.with_part_number(rows))
             .or_else(|| self.of_equal_shape(rows))
     }
 
     /// A family for any ids, without any knowledge of how they are built.
-    pub(super) fn fallback(&mut self, rows: &[Row<'_>]) -> Family {
+    pub(super) fn fallback(&mut self, rows: &[Segment<'_>]) -> Family {
         let mut family = Family::default();
-        let at = |row: &Row<'_>| row.id.iter().rposition(|byte| *byte == b'@');
+        let at = |row: &Segment<'_>| row.id.iter().rposition(|byte| *byte == b'@');
         if rows.iter().all(|row| at(row).is_some()) {
             let column = |pick: fn(&[u8], usize) -> &[u8]| -> Vec<&[u8]> {
                 rows.iter()
@@ -51,39 +52,43 @@ impl Planner {
         family
     }
 
-    fn of_equal_length(&mut self, rows: &[Row<'_>]) -> Option<Family> {
+    fn of_equal_length(&mut self, rows: &[Segment<'_>]) -> Option<Family> {
         let first = rows.first()?.id;
         let at = first.iter().rposition(|byte| *byte == b'@');
-        let alike = rows
-            .iter()
-            .all(|row| row.id.len() == first.len() && at.is_none_or(|at| row.id[at] == b'@'));
+        let alike = rows.iter().all(|row| {
+            row.id.len() == first.len() && at.is_none_or(|at| row.id[at] == b'@')
+        });
         alike.then(|| {
             let mut family = Family::default();
-            family.push_fixed(self.items(rows.len(), |row| rows[row].id));
+            let texts = Texts::Whole(rows);
+            let columns = self.columns(&texts);
+            family.push_fixed(self.items(&texts, &columns, 0..first.len()));
             family
         })
     }
 
     /// Ids that are equally long but for the part number, which stands at the same place in all.
-    fn with_part_number(&mut self, rows: &[Row<'_>]) -> Option<Family> {
+    fn with_part_number(&mut self, rows: &[Segment<'_>]) -> Option<Family> {
         let (base, before, after) = place_of_part(rows)?;
-        let tail = |row: usize| {
-            let id = rows[row].id;
-            &id[id.len() - after..]
+        let texts = Texts::Around {
+            rows,
+            before,
+            after,
         };
+        let columns = self.columns(&texts);
         let mut family = Family::default();
         if before > 0 {
-            family.push_fixed(self.items(rows.len(), |row| &rows[row].id[..before]));
+            family.push_fixed(self.items(&texts, &columns, 0..before));
         }
         family.pieces.push(Piece::Part { base });
         if after > 0 {
-            family.push_fixed(self.items(rows.len(), tail));
+            family.push_fixed(self.items(&texts, &columns, before..before + after));
         }
         Some(family)
     }
 
     /// Ids with the same separators: the stretches between them are coded one by one.
-    fn of_equal_shape(&mut self, rows: &[Row<'_>]) -> Option<Family> {
+    fn of_equal_shape(&mut self, rows: &[Segment<'_>]) -> Option<Family> {
         let first = rows.first()?.id;
         if !rows.iter().all(|row| same_shape(first, row.id)) {
             return None;
@@ -121,7 +126,9 @@ impl Planner {
             return;
         }
         if shortest == longest {
-            family.push_fixed(self.items(fields.len(), |row| fields[row]));
+            let texts = Texts::Fields(fields);
+            let columns = self.columns(&texts);
+            family.push_fixed(self.items(&texts, &columns, 0..longest));
             return;
         }
         if let Some(parts) = parts
@@ -145,13 +152,13 @@ impl Planner {
             .iter()
             .flat_map(|field| field.iter())
             .fold(0, |kinds, byte| kinds | kind_of(*byte));
-        let alphabet = alphabet_of(kinds, fields.iter().copied());
+        let alphabet = alphabet_of(kinds, fields.iter().flat_map(|field| field.iter().copied()));
         if self.values.len() == fields.len() {
             let (column, cost) = self.column();
             let radix = ALPHABETS[alphabet as usize].len();
             let plain: u64 = fields.iter().map(|field| field.len() as u64).sum::<u64>()
-                * cost16(radix)
-                + fields.len() as u64 * cost16(longest - shortest + 1);
+                * COST16[radix]
+                + fields.len() as u64 * COST16[longest - shortest + 1];
             if cost < plain {
                 family.pieces.push(Piece::Counted(column));
                 return;
@@ -184,238 +191,382 @@ impl Planner {
         }
     }
 
-    /// Describes rows of equal length, position by position.
-    fn items<'a>(&mut self, count: usize, row: impl Fn(usize) -> &'a [u8]) -> Vec<Item> {
-        let first = row(0);
-        let len = first.len();
-        let mut kinds = [0u8; 256];
-        let mut varies = [0u8; 256];
-        for index in 0..count {
-            let bytes = &row(index)[..len];
-            for (((kinds, varies), byte), first) in kinds[..len]
-                .iter_mut()
-                .zip(&mut varies[..len])
-                .zip(bytes)
-                .zip(first)
-            {
-                *kinds |= kind_of(*byte);
-                *varies |= byte ^ first;
-            }
+    /// What is at each position of texts.
+    fn columns(&self, texts: &Texts<'_>) -> Columns {
+        let mut columns = Columns::of(texts);
+        if self.is_exact {
+            columns.look_at_all(texts);
         }
-        let (kinds, varies) = (&kinds[..len], &mut varies[..len]);
-        if count <= 3 {
-            mark_tokens(first, kinds, varies);
+        if texts.count() <= 3 {
+            columns.mark_tokens();
         }
-        let mut runs: Vec<Run> = Vec::new();
-        let mut at = 0;
-        while at < len {
-            if let Some((run, number_len)) = self.number(count, &row, kinds, varies, at) {
-                runs.push(Run {
-                    item: Some(run),
-                    kinds: 0,
-                    at,
-                    len: number_len,
-                });
-                at += number_len;
-                continue;
-            }
-            let item = if varies[at] == 0 {
-                Some(Item::Text(vec![first[at]]))
-            } else {
-                few_symbols(count, &row, kinds[at], at)
-            };
-            runs.push(Run {
-                item,
-                kinds: kinds[at],
-                at,
-                len: 1,
-            });
-            at += 1;
-        }
-        let runs = merge(runs, count as u64);
-        alternate(&runs, count, &row)
+        columns
     }
 
-    /// A decimal number that starts at `at`, when storing it as a number is cheaper than digit by digit.
-    fn number<'a>(
+    /// Describes a stretch of texts, position by position.
+    fn items(&mut self, texts: &Texts<'_>, columns: &Columns, stretch: Range<usize>) -> Vec<Item> {
+        let count = texts.count();
+        let mut runs: Vec<Run> = Vec::with_capacity(stretch.len());
+        let mut specials = Vec::new();
+        let mut at = stretch.start;
+        while at < stretch.end {
+            let mut run = Run {
+                what: What::Text,
+                kinds: 0,
+                at,
+                len: 1,
+            };
+            if let Some((item, len)) = self.number(texts, columns, at..stretch.end, stretch.start) {
+                run.what = What::Special(specials.len());
+                run.len = len;
+                specials.push(item);
+            } else if columns.varies[at] {
+                run.what = What::Varying;
+                run.kinds = columns.kinds[at];
+                if columns.few[at]
+                    && let Some(item) = few_symbols(texts, run.kinds, at)
+                {
+                    run.what = What::Special(specials.len());
+                    specials.push(item);
+                }
+            }
+            at += run.len;
+            push_run(&mut runs, run, count as u64);
+        }
+        describe(&runs, &mut specials, texts)
+    }
+
+    /// A decimal number at the start of a stretch, when storing it as a number is cheaper than digit by digit.
+    fn number(
         &mut self,
-        count: usize,
-        row: &impl Fn(usize) -> &'a [u8],
-        kinds: &[u8],
-        varies: &[u8],
-        at: usize,
+        texts: &Texts<'_>,
+        columns: &Columns,
+        stretch: Range<usize>,
+        first: usize,
     ) -> Option<(Item, usize)> {
-        let bounded = |at: usize| kinds[at] & (kind::OTHER | kind::DASH | kind::DOLLAR) != 0;
-        if count < 4 || kinds[at] != kind::DIGIT || !(at == 0 || bounded(at - 1)) {
+        let kinds = &columns.kinds;
+        let bounded = |at: usize| kinds[at] & MARKS != 0;
+        let at = stretch.start;
+        let count = texts.count();
+        if count < 4 || kinds[at] != kind::DIGIT || !(at == first || bounded(at - 1)) {
             return None;
         }
-        let len = kinds[at..]
-            .iter()
-            .take_while(|k| **k == kind::DIGIT)
-            .count();
+        let digits = stretch.clone().take_while(|at| kinds[*at] == kind::DIGIT);
+        let (mut len, mut changing) = (0, 0);
+        for at in digits {
+            len += 1;
+            changing += u64::from(columns.varies[at]);
+        }
         let end = at + len;
-        let changing = varies[at..end].iter().filter(|v| **v != 0).count() as u64;
-        if !(5..=18).contains(&len) || changing == 0 || !(end == kinds.len() || bounded(end)) {
+        if !(5..=18).contains(&len) || changing == 0 || !(end == stretch.end || bounded(end)) {
             return None;
         }
         self.values.clear();
-        for index in 0..count {
-            self.values.push(
-                row(index)[at..end]
-                    .iter()
-                    .fold(0, |value, digit| value * 10 + i64::from(digit - b'0')),
-            );
+        for row in 0..count {
+            let value = (at..end).fold(0, |value, at| {
+                value * 10 + i64::from(texts.byte(row, at).wrapping_sub(b'0'))
+            });
+            self.values.push(value);
         }
         let (column, cost) = self.column();
-        (cost + ITEM_COST < changing * count as u64 * cost16(10))
+        (cost + ITEM_COST < changing * count as u64 * COST16[10])
             .then_some((Item::Number { len, column }, len))
     }
 }
 
-/// Neighbouring positions while they are being merged; without an item they are of the alphabet of `kinds`.
-#[derive(Debug)]
+/// With fewer texts a listed alphabet is not worth its description.
+const LEAST_FOR_FEW: usize = 16;
+
+/// Kinds that are neither letters nor digits.
+const MARKS: u8 = kind::OTHER | kind::DASH | kind::DOLLAR;
+
+/// Texts of equal length, as they are looked at position by position.
+enum Texts<'a> {
+    /// The whole ids.
+    Whole(&'a [Segment<'a>]),
+    /// The ids without what stands after `before` bytes and before the last `after` bytes.
+    Around {
+        rows: &'a [Segment<'a>],
+        before: usize,
+        after: usize,
+    },
+    /// Parts of the ids.
+    Fields(&'a [&'a [u8]]),
+}
+
+impl<'a> Texts<'a> {
+    fn count(&self) -> usize {
+        match self {
+            Self::Whole(rows) | Self::Around { rows, .. } => rows.len(),
+            Self::Fields(fields) => fields.len(),
+        }
+    }
+
+    /// The two halves of a text.
+    #[inline]
+    fn halves(&self, row: usize) -> (&'a [u8], &'a [u8]) {
+        match self {
+            Self::Whole(rows) => (rows[row].id, &[]),
+            Self::Around {
+                rows,
+                before,
+                after,
+            } => {
+                let id = rows[row].id;
+                (&id[..*before], &id[id.len() - after..])
+            }
+            Self::Fields(fields) => (fields[row], &[]),
+        }
+    }
+
+    /// The character of a text at a position.
+    #[inline]
+    fn byte(&self, row: usize, at: usize) -> u8 {
+        let (first, second) = self.halves(row);
+        match at.checked_sub(first.len()) {
+            None => first[at],
+            Some(at) => second[at],
+        }
+    }
+}
+
+/// What is seen at each position of texts.
+struct Columns {
+    len: usize,
+    kinds: [u8; CELLS],
+    varies: [bool; CELLS],
+    /// Whether the first texts have at most four different characters there.
+    few: [bool; CELLS],
+}
+
+impl Columns {
+    fn of(texts: &Texts<'_>) -> Self {
+        let mut text = [0; CELLS];
+        let fill = |text: &mut [u8; CELLS], row: usize| {
+            let (first, second) = texts.halves(row);
+            text[..first.len()].copy_from_slice(first);
+            text[first.len()..first.len() + second.len()].copy_from_slice(second);
+            first.len() + second.len()
+        };
+        let len = fill(&mut text, 0);
+        let width = len.next_multiple_of(STEP).min(CELLS);
+        let (mut least, mut most, mut any, mut all) = (text, text, text, text);
+        for row in 1..texts.count() {
+            fill(&mut text, row);
+            // Whole steps of simple arithmetic: the compiler does many positions at once.
+            for at in 0..width {
+                let byte = text[at];
+                least[at] = least[at].min(byte);
+                most[at] = most[at].max(byte);
+                any[at] |= byte;
+                all[at] &= byte;
+            }
+        }
+        let mut columns = Self {
+            len,
+            kinds: [0; CELLS],
+            varies: [false; CELLS],
+            few: [false; CELLS],
+        };
+        if texts.count() >= LEAST_FOR_FEW {
+            // One bit for each code; codes 128 apart share one, which the exact look tells apart.
+            let mut seen = [0u128; CELLS];
+            for row in 0..LEAST_FOR_FEW {
+                fill(&mut text, row);
+                for (seen, byte) in seen[..len].iter_mut().zip(&text) {
+                    *seen |= 1 << (byte & 127);
+                }
+            }
+            for (few, seen) in columns.few.iter_mut().zip(&seen[..len]) {
+                *few = seen.count_ones() <= 4;
+            }
+        }
+        for at in 0..len {
+            columns.varies[at] = any[at] != all[at];
+            columns.kinds[at] = guess(least[at], most[at], any[at], all[at]);
+        }
+        columns
+    }
+
+    /// Finds the kinds of every character, where a guess was wrong.
+    fn look_at_all(&mut self, texts: &Texts<'_>) {
+        for row in 0..texts.count() {
+            for at in 0..self.len {
+                self.kinds[at] |= kind_of(texts.byte(row, at));
+            }
+        }
+    }
+
+    /// In one to three ids much is equal by chance: long words of letters and digits count as varying.
+    fn mark_tokens(&mut self) {
+        let mut at = 0;
+        while at < self.len {
+            let is_word = |at: &usize| self.kinds[*at] & MARKS == 0;
+            let len = (at..self.len).take_while(is_word).count();
+            if len >= 8 {
+                self.varies[at..at + len].fill(true);
+            }
+            at += len.max(1);
+        }
+    }
+}
+
+/// The kinds of a column, guessed from its bounds and bits: capitals lack the bit of small letters and digits.
+///
+/// What the guess leaves out is found when the characters are coded.
+fn guess(least: u8, most: u8, any: u8, all: u8) -> u8 {
+    if any == all {
+        return kind_of(least);
+    }
+    let mut kinds = kind_of(least) | kind_of(most);
+    if kinds & MARKS != 0 {
+        return kind::OTHER;
+    }
+    let has_small = most >= b'a';
+    if has_small && most > b'f' {
+        kinds |= kind::LOWER;
+    }
+    if all & 0x20 == 0 && (has_small || least <= b'9') {
+        kinds |= kind::UPPER_HEX;
+        kinds |= if has_small || most > b'F' { kind::UPPER } else { 0 };
+    }
+    kinds
+}
+
+/// What neighbouring positions hold while they are being joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// The same in all rows.
+    Text,
+    /// Characters of the alphabet of their kinds.
+    Varying,
+    /// An item that is ready, by its index.
+    Special(usize),
+}
+
+/// Neighbouring positions that are described together.
+#[derive(Clone, Copy, Debug)]
 struct Run {
-    item: Option<Item>,
+    what: What,
     kinds: u8,
     at: usize,
     len: usize,
 }
 
-/// In one to three ids much is equal by chance: long words of letters and digits count as varying.
-fn mark_tokens(first: &[u8], kinds: &[u8], varies: &mut [u8]) {
-    let word = |at: &usize| kinds[*at] & (kind::OTHER | kind::DASH | kind::DOLLAR) == 0;
-    let mut at = 0;
-    while at < first.len() {
-        let len = (at..first.len()).take_while(word).count();
-        if len >= 8 {
-            varies[at..at + len].fill(1);
-        }
-        at += len.max(1);
-    }
-}
-
 /// A listed alphabet of up to four symbols, when that is cheaper than the alphabet of the kinds.
-fn few_symbols<'a>(
-    count: usize,
-    row: &impl Fn(usize) -> &'a [u8],
-    kinds: u8,
-    at: usize,
-) -> Option<Item> {
-    if count < 16 {
-        return None;
-    }
-    let mut symbols: Vec<u8> = Vec::with_capacity(5);
-    for index in 0..count {
-        let byte = row(index)[at];
-        if !symbols.contains(&byte) {
-            if symbols.len() == 4 {
-                return None;
-            }
-            symbols.push(byte);
+fn few_symbols(texts: &Texts<'_>, kinds: u8, at: usize) -> Option<Item> {
+    let count = texts.count();
+    let mut symbols = [0; 4];
+    let mut len = 0;
+    for row in 0..count {
+        let byte = texts.byte(row, at);
+        if !symbols[..len].contains(&byte) {
+            *symbols.get_mut(len)? = byte;
+            len += 1;
         }
     }
+    let symbols = &mut symbols[..len];
     symbols.sort_unstable();
-    let radix = ALPHABETS[SMALLEST[kinds as usize] as usize].len();
-    let gain = cost16(radix).saturating_sub(cost16(symbols.len())) * count as u64;
-    (gain > ITEM_COST + 128 * symbols.len() as u64).then_some(Item::Listed { symbols, len: 1 })
+    let gain = COST16_OF_KINDS[kinds as usize].saturating_sub(COST16[len]) * count as u64;
+    (gain > ITEM_COST + 128 * len as u64).then(|| Item::Listed {
+        symbols: symbols.to_vec(),
+        len: 1,
+    })
 }
 
-/// Joins neighbours where describing them apart costs more than it saves.
-fn merge(runs: Vec<Run>, count: u64) -> Vec<Run> {
-    let cost = |kinds: u8| cost16(ALPHABETS[SMALLEST[kinds as usize] as usize].len());
+/// Appends a run; joins it with those before it where describing them apart costs more than it saves.
+fn push_run(runs: &mut Vec<Run>, mut run: Run, count: u64) {
+    let cost = |kinds: u8| COST16_OF_KINDS[kinds as usize];
     // Letters a-f alone are letters, with digits they are hexadecimal: a union may be cheaper.
     let loss = |union: u8, run: &Run| run.len as u64 * cost(union).saturating_sub(cost(run.kinds));
-    let mut out: Vec<Run> = Vec::new();
-    for mut run in runs {
-        while let Some(before) = out.last_mut() {
-            match (&mut before.item, &run.item) {
-                (Some(Item::Text(text)), Some(Item::Text(more))) => {
-                    text.extend_from_slice(more);
-                    before.len += run.len;
+    while let Some(before) = runs.last_mut() {
+        match (before.what, run.what) {
+            (What::Text, What::Text) => {}
+            (What::Varying, What::Varying) => {
+                let union = before.kinds | run.kinds;
+                if (loss(union, before) + loss(union, &run)) * count >= ITEM_COST {
+                    break;
                 }
-                (None, None) => {
-                    let union = before.kinds | run.kinds;
-                    if (loss(union, before) + loss(union, &run)) * count >= ITEM_COST {
-                        break;
-                    }
-                    run.at = before.at;
-                    run.len += before.len;
-                    run.kinds = union;
-                    out.pop();
-                    continue;
-                }
-                _ => break,
+                run.kinds = union;
             }
-            run.len = 0;
-            break;
+            _ => break,
         }
-        if run.len > 0 {
-            out.push(run);
-        }
+        run.at = before.at;
+        run.len += before.len;
+        runs.pop();
     }
-    out
+    runs.push(run);
 }
 
 /// Turns runs into items; single positions of two alphabets in turn become one item.
-fn alternate<'a>(runs: &[Run], count: usize, row: &impl Fn(usize) -> &'a [u8]) -> Vec<Item> {
+fn describe(runs: &[Run], specials: &mut [Item], texts: &Texts<'_>) -> Vec<Item> {
     let mut items = Vec::with_capacity(runs.len());
     let mut at = 0;
-    while at < runs.len() {
-        let run = &runs[at];
-        if let Some(item) = &run.item {
-            items.push(item.clone());
-            at += 1;
-            continue;
-        }
-        let turns = runs[at..]
-            .iter()
-            .enumerate()
-            .take_while(|(step, next)| {
-                next.item.is_none()
-                    && next.len == 1
-                    && next.kinds_class() == runs[at + step % 2].kinds_class()
-            })
-            .count();
-        if turns >= 4 {
-            items.push(Item::Alternating {
-                even: run.alphabet(count, row),
-                odd: runs[at + 1].alphabet(count, row),
-                len: turns,
-            });
-            at += turns;
-            continue;
-        }
-        items.push(run.plain_item(count, row));
+    while let Some(run) = runs.get(at) {
+        let rest = &runs[at..];
         at += 1;
+        match run.what {
+            What::Text => {
+                items.push(Item::Text(run.range().map(|at| texts.byte(0, at)).collect()));
+            }
+            What::Special(index) => {
+                let taken = Item::Text(Vec::new());
+                items.push(std::mem::replace(&mut specials[index], taken));
+            }
+            What::Varying => {
+                let in_turn = |(step, next): &(usize, &Run)| {
+                    next.what == What::Varying
+                        && next.len == 1
+                        && next.smallest() == rest[step % 2].smallest()
+                };
+                let turns = rest.iter().enumerate().take_while(in_turn).count();
+                if turns < 4 {
+                    items.push(run.plain_item(texts));
+                    continue;
+                }
+                items.push(Item::Alternating {
+                    even: run.alphabet(texts),
+                    odd: rest[1].alphabet(texts),
+                    len: turns,
+                });
+                at += turns - 1;
+            }
+        }
     }
     items
 }
 
 impl Run {
-    fn kinds_class(&self) -> u8 {
+    fn range(&self) -> Range<usize> {
+        self.at..self.at + self.len
+    }
+
+    fn smallest(&self) -> u8 {
         SMALLEST[self.kinds as usize]
     }
 
-    fn alphabet<'a>(&self, count: usize, row: &impl Fn(usize) -> &'a [u8]) -> u8 {
-        alphabet_of(
-            self.kinds,
-            (0..count).map(|index| &row(index)[self.at..self.at + self.len]),
-        )
+    /// Every character at the positions of the run.
+    fn characters<'a>(&self, texts: &'a Texts<'_>) -> impl Iterator<Item = u8> + use<'a> {
+        let range = self.range();
+        (0..texts.count()).flat_map(move |row| range.clone().map(move |at| texts.byte(row, at)))
     }
 
-    fn plain_item<'a>(&self, count: usize, row: &impl Fn(usize) -> &'a [u8]) -> Item {
-        let alphabet = self.alphabet(count, row);
+    fn alphabet(&self, texts: &Texts<'_>) -> u8 {
+        alphabet_of(self.kinds, self.characters(texts))
+    }
+
+    fn plain_item(&self, texts: &Texts<'_>) -> Item {
+        let alphabet = self.alphabet(texts);
         let len = self.len;
+        let count = texts.count();
         if alphabet >= 9 && count * len >= 64 {
             let mut seen = [false; 256];
-            for index in 0..count {
-                for byte in &row(index)[self.at..self.at + len] {
-                    seen[*byte as usize] = true;
-                }
+            for byte in self.characters(texts) {
+                seen[usize::from(byte)] = true;
             }
-            let symbols: Vec<u8> = (0..=254).filter(|byte| seen[*byte as usize]).collect();
-            let saved = cost16(ALPHABETS[alphabet as usize].len())
-                .saturating_sub(cost16(symbols.len().max(1)));
+            let symbols: Vec<u8> = (0..=254).filter(|byte| seen[usize::from(*byte)]).collect();
+            let saved = COST16[ALPHABETS[usize::from(alphabet)].len()]
+                .saturating_sub(COST16[symbols.len().max(1)]);
             let worth = saved * (count * len) as u64 > 128 * symbols.len() as u64;
             if worth && symbols.len() >= 2 && !seen[255] {
                 return Item::Listed { symbols, len };
@@ -425,11 +576,11 @@ impl Run {
     }
 }
 
-/// Number of the smallest fixed alphabet that holds bytes of these kinds.
-fn alphabet_of<'a>(kinds: u8, fields: impl IntoIterator<Item = &'a [u8]>) -> u8 {
+/// Number of the smallest fixed alphabet that holds characters of these kinds.
+fn alphabet_of(kinds: u8, characters: impl IntoIterator<Item = u8>) -> u8 {
     let alphabet = SMALLEST[kinds as usize];
-    let beyond = |byte: &u8| !(33..=126).contains(byte);
-    if alphabet == PRINTABLE && fields.into_iter().any(|field| field.iter().any(beyond)) {
+    let beyond = |byte: u8| !(33..=126).contains(&byte);
+    if alphabet == PRINTABLE && characters.into_iter().any(beyond) {
         return BYTES;
     }
     alphabet
@@ -448,7 +599,7 @@ fn decimal(field: &[u8]) -> Option<i64> {
 }
 
 /// Whether two ids have the same separators in the same order.
-pub(super) fn same_shape(left: &[u8], right: &[u8]) -> bool {
+fn same_shape(left: &[u8], right: &[u8]) -> bool {
     let mut left = left;
     let mut right = right;
     loop {
@@ -471,6 +622,21 @@ pub(super) fn same_shape(left: &[u8], right: &[u8]) -> bool {
     }
 }
 
+/// A number that is the same for ids of one shape: a hash of their separators.
+pub(super) fn shape_of(id: &[u8]) -> u64 {
+    let mut shape = 0u64;
+    let mut is_word = false;
+    for byte in id {
+        let is_mark = !byte.is_ascii_alphanumeric();
+        if is_mark {
+            let mark = u64::from(*byte) << 1 | u64::from(is_word);
+            shape = (shape.rotate_left(5) ^ mark).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+        is_word = !is_mark;
+    }
+    shape << 1 | u64::from(is_word)
+}
+
 /// Length of the letters and digits at the start.
 fn word_len(id: &[u8]) -> usize {
     id.iter()
@@ -479,7 +645,7 @@ fn word_len(id: &[u8]) -> usize {
 }
 
 /// Where the part number stands in all ids: what is taken off it, bytes before it, bytes after it.
-fn place_of_part(rows: &[Row<'_>]) -> Option<(u32, usize, usize)> {
+fn place_of_part(rows: &[Segment<'_>]) -> Option<(u32, usize, usize)> {
     let longest = rows.iter().max_by_key(|row| (row.part, row.id))?;
     let mut digits = [0; 10];
     for base in [0, 1] {

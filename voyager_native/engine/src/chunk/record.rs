@@ -15,7 +15,7 @@ use super::coder::Coder;
 use super::column::Column;
 use super::lanes::width_of;
 use super::pieces::{Family, LONGEST_ID};
-use super::plan::{Planner, Row, same_shape};
+use super::plan::{Planner, shape_of};
 use super::{CODEC_VERSION, CodecError};
 
 /// One article of a file.
@@ -135,23 +135,19 @@ impl Encoder {
         {
             return Err(CodecError::IdLength);
         }
-        let rows: Vec<Row<'_>> = segments
-            .iter()
-            .map(|segment| Row {
-                part: segment.part,
-                id: segment.id,
-            })
-            .collect();
         let start = out.len();
-        let (families, choices) = self.families(&rows);
-        if self.write(segments, &families, &choices, out).is_ok()
-            && self.is_faithful(segments, &out[start..])
-        {
-            return Ok(());
+        for is_exact in [false, true] {
+            self.planner.is_exact = is_exact;
+            let (families, choices) = self.families(segments);
+            if self.write(segments, &families, &choices, out).is_ok()
+                && self.is_faithful(segments, &out[start..])
+            {
+                return Ok(());
+            }
+            out.truncate(start);
         }
-        out.truncate(start);
-        let family = self.planner.fallback(&rows);
-        self.write(segments, &[family], &vec![0; rows.len()], out)?;
+        let family = self.planner.fallback(segments);
+        self.write(segments, &[family], &[], out)?;
         if self.is_faithful(segments, &out[start..]) {
             return Ok(());
         }
@@ -170,33 +166,30 @@ impl Encoder {
                 .all(|(decoded, segment)| decoded == *segment)
     }
 
-    /// The families of the ids, and which of them each id belongs to.
-    fn families(&mut self, rows: &[Row<'_>]) -> (Vec<Family>, Vec<u8>) {
-        let mut choices = vec![0; rows.len()];
+    /// The families of the ids, and which of them each id belongs to: nothing when there is but one.
+    fn families(&mut self, rows: &[Segment<'_>]) -> (Vec<Family>, Vec<u8>) {
         if rows.is_empty() {
-            return (Vec::new(), choices);
+            return (Vec::new(), Vec::new());
         }
         if let Some(family) = self.planner.family(rows) {
-            return (vec![family], choices);
+            return (vec![family], Vec::new());
         }
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        'rows: for (index, row) in rows.iter().enumerate() {
-            for group in &mut groups {
-                if same_shape(rows[group[0]].id, row.id) {
-                    group.push(index);
-                    continue 'rows;
-                }
-            }
-            // Ids without any common form make groups of one each: more are not worth looking at.
-            if groups.len() < 4 * SOUGHT_FAMILIES {
-                groups.push(vec![index]);
+        let mut choices = vec![0; rows.len()];
+        let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
+        for (index, row) in rows.iter().enumerate() {
+            let shape = shape_of(row.id);
+            if let Some(group) = groups.iter_mut().find(|group| group.0 == shape) {
+                group.1.push(index);
+            } else if groups.len() < 4 * SOUGHT_FAMILIES {
+                // Ids without any common form make groups of one each: more are not worth looking at.
+                groups.push((shape, vec![index]));
             }
         }
-        groups.sort_by_key(|group| (usize::MAX - group.len(), group[0]));
+        groups.sort_by_key(|(_, group)| (usize::MAX - group.len(), group[0]));
         let mut families = Vec::new();
         let mut settled = vec![false; rows.len()];
-        for group in groups.iter().take(SOUGHT_FAMILIES) {
-            let members: Vec<Row<'_>> = group.iter().map(|index| rows[*index]).collect();
+        for (_, group) in groups.iter().take(SOUGHT_FAMILIES) {
+            let members: Vec<Segment<'_>> = group.iter().map(|index| rows[*index]).collect();
             if let (2.., Some(family)) = (members.len(), self.planner.family(&members)) {
                 for index in group {
                     choices[*index] = families.len() as u8;
@@ -205,7 +198,7 @@ impl Encoder {
                 families.push(family);
             }
         }
-        let rest: Vec<Row<'_>> = rows
+        let rest: Vec<Segment<'_>> = rows
             .iter()
             .zip(&settled)
             .filter(|(_, settled)| !**settled)
@@ -258,8 +251,14 @@ impl Encoder {
         let widest = coders.iter().map(Coder::width).max().unwrap_or(0);
         self.writer
             .reserve(u64::from(widest) * segments.len() as u64);
-        for (segment, choice) in segments.iter().zip(choices) {
-            coders[*choice as usize].put(segment, &mut self.writer)?;
+        if let [coder] = &mut coders[..] {
+            for segment in segments {
+                coder.put(segment, &mut self.writer)?;
+            }
+        } else {
+            for (segment, choice) in segments.iter().zip(choices) {
+                coders[usize::from(*choice)].put(segment, &mut self.writer)?;
+            }
         }
         join(&self.header, self.writer.finish(), out);
         Ok(())

@@ -23,7 +23,12 @@ fn boneless(dice: &mut Dice) -> Parcel {
     const KINDS: [(Form, IdForm, PosterForm, f64); 6] = [
         (Form::WithSize, IdForm::Nyuu, PosterForm::PerFile, 0.23),
         (Form::Plain, IdForm::NgPost, PosterForm::PerFile, 0.11),
-        (Form::Random, IdForm::RandomWord, PosterForm::PerArticle, 0.36),
+        (
+            Form::Random,
+            IdForm::RandomWord,
+            PosterForm::PerArticle,
+            0.36,
+        ),
         (Form::WithSize, IdForm::Nyuu, PosterForm::PerUpload, 0.15),
         (Form::WithSize, IdForm::JBinUp, PosterForm::PerUpload, 0.08),
         (Form::Bare, IdForm::UuidAtHost, PosterForm::PerUpload, 0.07),
@@ -57,7 +62,11 @@ fn boneless(dice: &mut Dice) -> Parcel {
             (name, size)
         })
         .collect();
-    let crossposts = if dice.chance(0.4) { dice.between(1, 3) } else { 0 };
+    let crossposts = if dice.chance(0.4) {
+        dice.between(1, 3)
+    } else {
+        0
+    };
     let plan = Plan {
         form,
         ids,
@@ -112,7 +121,11 @@ fn ath(now: u64, dice: &mut Dice) -> Parcel {
     } else {
         Form::Titled
     };
-    let crossposts = if dice.chance(0.8) { dice.between(1, 3) } else { 0 };
+    let crossposts = if dice.chance(0.8) {
+        dice.between(1, 3)
+    } else {
+        0
+    };
     let plan = Plan {
         form,
         ids: KINDS[kind].0,
@@ -149,7 +162,7 @@ fn classic(dice: &mut Dice) -> Parcel {
     let poster = names::old_poster(dice);
     parcel.0 = Plan {
         form: dice.pick(&FORMS),
-        ids: IdForm::PowerPost,
+        ids: IdForm::PowerPostEach,
         title,
         poster,
         tag: dice.between(10_000, 399_999).to_string(),
@@ -173,7 +186,11 @@ fn modern(dice: &mut Dice) -> Parcel {
     let mut parcel = volumes(&base, kind < 0.9, 729_000, dice);
     let poster = names::random_poster(dice);
     parcel.0 = Plan {
-        form: if kind < 0.35 { Form::Random } else { dice.pick(&FORMS) },
+        form: if kind < 0.35 {
+            Form::Random
+        } else {
+            dice.pick(&FORMS)
+        },
         ids: IdForm::Mixed,
         posters: match kind {
             ..0.35 => PosterForm::PerArticle,
@@ -255,5 +272,7 @@ fn size_of(index: u32, count: u32, volume: u64, article_size: u64, dice: &mut Di
 /// Indices of newsgroups to which an upload is crossposted.
 fn other_groups(count: u32, dice: &mut Dice) -> Vec<usize> {
     let start = dice.below(10);
-    (0..count).map(|step| ((start + step * 3) % 10) as usize).collect()
+    (0..count)
+        .map(|step| ((start + step * 3) % 10) as usize)
+        .collect()
 }

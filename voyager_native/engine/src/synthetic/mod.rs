@@ -49,7 +49,11 @@ impl Mix {
     pub fn groups(self) -> Vec<(String, u32)> {
         let others = OTHER_GROUPS.iter().enumerate().map(|(index, group)| {
             // The last one owns what is crossposted to it, the others do not.
-            let priority = if index == OTHER_GROUPS.len() - 1 { 1 } else { 10 };
+            let priority = if index == OTHER_GROUPS.len() - 1 {
+                1
+            } else {
+                10
+            };
             ((*group).to_owned(), priority)
         });
         others.chain([(self.group().to_owned(), 5)]).collect()
@@ -188,7 +192,10 @@ impl Generator {
         );
         for group in crossposts {
             self.other_numbers[group] += 1 + u64::from(self.dice.below(3));
-            line.push_str(&format!(" {}:{}", OTHER_GROUPS[group], self.other_numbers[group]));
+            line.push_str(&format!(
+                " {}:{}",
+                OTHER_GROUPS[group], self.other_numbers[group]
+            ));
         }
         line.push_str("\r\n");
         out.extend_from_slice(line.as_bytes());
@@ -208,7 +215,11 @@ impl Generator {
         if self.mix.is_parallel() {
             let rates: Vec<f64> = self.uploads.iter().map(|upload| upload.plan.rate).collect();
             self.current = self.dice.weighted(&rates);
-            self.burst = if self.mix == Mix::Ath { 0 } else { self.dice.below(4) };
+            self.burst = if self.mix == Mix::Ath {
+                0
+            } else {
+                self.dice.below(4)
+            };
         } else {
             self.current = self.dice.below(self.uploads.len() as u32) as usize;
             self.burst = self.dice.below(12);
@@ -255,7 +266,11 @@ fn date_text(seconds: u64, with_weekday: bool, is_long: bool, zone: &str) -> Str
     } else {
         String::new()
     };
-    let year = if is_long { year.to_string() } else { format!("{:02}", year % 100) };
+    let year = if is_long {
+        year.to_string()
+    } else {
+        format!("{:02}", year % 100)
+    };
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     let month = MONTHS[month as usize];
     format!("{weekday}{day:02} {month} {year} {hour:02}:{minute:02}:{second:02} {zone}")

@@ -3,10 +3,11 @@
 use super::dice::{Dice, LETTERS, WORD};
 
 const WORDS: [&str; 40] = [
-    "River", "Stone", "Paper", "Garden", "Silver", "Window", "Market", "Engine", "Harbor", "Winter",
-    "Forest", "Signal", "Bridge", "Copper", "Valley", "Mirror", "Planet", "Castle", "Summer",
-    "Thunder", "Dark", "Night", "House", "Star", "Lost", "Blue", "Red", "King", "Queen", "City",
-    "Road", "First", "Dream", "Fire", "Ice", "Storm", "Golden", "Hidden", "Ocean", "Shadow",
+    "River", "Stone", "Paper", "Garden", "Silver", "Window", "Market", "Engine", "Harbor",
+    "Winter", "Forest", "Signal", "Bridge", "Copper", "Valley", "Mirror", "Planet", "Castle",
+    "Summer", "Thunder", "Dark", "Night", "House", "Star", "Lost", "Blue", "Red", "King", "Queen",
+    "City", "Road", "First", "Dream", "Fire", "Ice", "Storm", "Golden", "Hidden", "Ocean",
+    "Shadow",
 ];
 const TEAMS: [&str; 12] = [
     "ALPHA", "BRAVO", "CASTOR", "DELTA", "ECHO", "FoXTR", "GAMMA", "HOTEL", "iNDIGO", "KiLO",

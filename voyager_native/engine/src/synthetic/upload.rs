@@ -48,6 +48,8 @@ pub(super) enum IdForm {
     UuidAtHost,
     Camelsystem,
     PowerPost,
+    /// As `PowerPost`, with a new token for each article.
+    PowerPostEach,
     Guid,
     Server,
     Mixed,
@@ -136,7 +138,9 @@ impl Upload {
             .zip(files)
             .map(|(number, (name, size))| File {
                 name,
-                parts: u32::try_from(size.div_ceil(plan.article_size)).unwrap_or(1).max(1),
+                parts: u32::try_from(size.div_ceil(plan.article_size))
+                    .unwrap_or(1)
+                    .max(1),
                 size,
                 number,
                 token: dice.text(TOKEN, 20),
@@ -167,7 +171,11 @@ impl Upload {
             let Some(file) = self.files.get(at) else {
                 return;
             };
-            self.next = if part >= file.parts { (at + 1, 1) } else { (at, part + 1) };
+            self.next = if part >= file.parts {
+                (at + 1, 1)
+            } else {
+                (at, part + 1)
+            };
             self.clock_ms += 2 + u64::from(dice.below(self.plan.window * 6));
             if self.plan.lost > 0.0 && dice.chance(self.plan.lost) {
                 continue;
@@ -202,13 +210,23 @@ impl Upload {
             IdForm::JBinUp => format!("{}_{part}o{parts}@JBinUp.local", dice.text(WORD, 20)),
             IdForm::UuidAtHost => format!("{}@{}", dice.uuid(HEX), self.plan.host),
             IdForm::Camelsystem => {
-                format!("part{part}of{parts}.{}@camelsystem-powerpost.local", file.token)
+                format!(
+                    "part{part}of{parts}.{}@camelsystem-powerpost.local",
+                    file.token
+                )
             }
             IdForm::PowerPost => {
                 format!("part{part}of{parts}.{}@powerpost2000AA.local", file.token)
             }
+            IdForm::PowerPostEach => {
+                format!("part{part}of{parts}.{}@powerpost2000AA.local", dice.text(WORD, 22))
+            }
             IdForm::Guid => {
-                format!("Part{part}of{parts}.{}@{}", dice.uuid(UPPER_HEX), self.plan.host)
+                format!(
+                    "Part{part}of{parts}.{}@{}",
+                    dice.uuid(UPPER_HEX),
+                    self.plan.host
+                )
             }
             IdForm::Server => format!(
                 "{:05x}${:x}$d979c5b1${:05}@news.example.invalid",
@@ -227,7 +245,11 @@ impl Upload {
         }
         let near = self.flying.len().min(6) as u32;
         let far = self.flying.len() as u32;
-        let at = if dice.once_in(20) { dice.below(far) } else { dice.below(near) };
+        let at = if dice.once_in(20) {
+            dice.below(far)
+        } else {
+            dice.below(near)
+        };
         let Flying { file: at, part, id } = self.flying.remove(at as usize);
         let file = &self.files[at];
         let subject = match self.plan.form {
@@ -248,7 +270,8 @@ impl Upload {
         };
         // yEnc escapes about one byte in 64 and adds a line end for every 128.
         let encoded = raw as f64 * (1.0157 + 2.0 / 128.0) + 700.0;
-        let noise = dice.normal() * self.plan.sd * (raw as f64 / self.plan.article_size as f64).sqrt();
+        let noise =
+            dice.normal() * self.plan.sd * (raw as f64 / self.plan.article_size as f64).sqrt();
         Some(Article {
             place: (self.plan.form != Form::Random).then_some((file.number, part)),
             subject,
@@ -284,7 +307,9 @@ impl Upload {
                 format!("{title} [{index:02}/{count}] - \"{name}\" yEnc ({part}/{parts})")
             }
             Form::Sized => {
-                format!("({index:02}/{count}) \"{name}\" - {megabytes:.2} MB - yEnc ({part}/{parts})")
+                format!(
+                    "({index:02}/{count}) \"{name}\" - {megabytes:.2} MB - yEnc ({part}/{parts})"
+                )
             }
             Form::Banner => format!(
                 "[ TOWN ]-[ www.example.invalid ]-[ partner of www.example.test ] [{index:02}/{count}] - \"{name}\" - {} MB yEnc ({part}/{parts})",
