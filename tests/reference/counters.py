@@ -47,7 +47,7 @@ class Counter:
 
 
 def _mark(text: bytes) -> str:
-    return "underscore" if text == b"_" else "stroke" if text in b"/|\\" else "word"
+    return {b"_": "underscore", b"|": "bar", b"/": "stroke", b"\\": "stroke"}.get(text, "word")
 
 
 def bracketed(s: bytes, at: int) -> Counter | None:

@@ -176,16 +176,11 @@ def clear(s: bytes, start: int, end: int) -> Name | None:
     if len(text) > 1 and text[:1] == b"'" == text[-1:]:
         start, end = start + 1, end - 1
         text = text[1:-1]
-    if extension_rank(text) > 0:
-        return clear_name(start, end)
-    for dot in range(len(text) - 1, 0, -1):
-        if text[dot : dot + 1] != b".":
-            continue
-        extension = re.compile(rb"[A-Za-z0-9]*").match(text, dot + 1)
-        assert extension
-        after = extension.end()
-        if _rank(extension[0]) == 2 and after < len(text) and text[after] in b" \t":
-            return clear_name(start, start + after)
+    # In `need help with .wmv` the dot belongs to no name.
+    dots = re.finditer(rb"(?<=[^ \t])\.([A-Za-z0-9]*)(?=[ \t]|\Z)", text)
+    for found in reversed(list(dots)):
+        if _rank(found[1]) >= (1 if found.end() == len(text) else 2):
+            return clear_name(start, start + found.end())
     return None
 
 
@@ -211,19 +206,30 @@ class BracketName:
 
 
 def in_brackets(s: bytes, end: int, least: int) -> BracketName | None:
-    """The bracket before `end` with the best name, the last of equals."""
+    """The bracket before `end` with the best name, the last of equals.
+
+    Without an extension it is one unless it is a tag of the tool or a number.
+    """
     best: tuple[int, int, int] | None = None
-    at = 0
+    at, tool = 0, False
     for _ in range(_MOST_BRACKETS):
-        open_ = s.find(b"[", at, end)
-        if open_ < 0:
+        bracket = re.compile(rb"[\[(]").search(s, at, end)
+        if not bracket:
             break
+        open_ = bracket.start()
         close = words.closing_of(s[:end], open_)
         if close is None:
             at = open_ + 1
             continue
-        rank = extension_rank(s[open_ + 1 : close].strip(b" \t\n\r\f"))
-        if rank >= least and (best is None or rank >= best[0]) and not counters.bracketed(s, open_):
+        content = s[open_ + 1 : close].strip(b" \t\n\r\f")
+        private = content.lower() == b"private"
+        is_tag, tool = private or tool, private
+        rank = extension_rank(content)
+        # Round brackets are part of many names.
+        fits = rank >= (2 if bracket[0] == b"(" else least)
+        names_file = rank > 0 or not (is_tag or re.fullmatch(rb"[0-9]*", content))
+        better = best is None or rank >= best[0]
+        if fits and names_file and better and not counters.bracketed(s, open_):
             best = (rank, open_, close)
         at = close + 1
     return None if best is None else _inside(s, best[1], best[2])
@@ -235,15 +241,18 @@ def _inside(s: bytes, open_: int, close: int) -> BracketName:
     if not slash:
         return BracketName(whole)
     name = replace(whole, start=whole.start + len(path) + 1)
-    if re.fullmatch(rb"[0-9]{1,5}", path):
-        return BracketName(name, index=int(path))
+    number = re.match(rb"([0-9]{1,5})(?:/|\Z)", path)
+    index = int(number[1]) if number else None
     last = path.rfind(b"/") + 1
     folder = path[last:]
+    # Only a path from the root names the upload; `1/series/name` merely sorts it.
+    names_upload = path[:1] == b"/" or not path
     if folder[-9:].lower() == b"-wtf[nzb]":
         folder = folder[:-9]
+        names_upload = True
     start = whole.start + last
     span = (start, start + len(folder))
     # A single file is posted in a folder that bears its name; the file itself may be renamed.
     if extension_rank(folder) == 2:
         name = replace(name, start=span[0], end=span[1])
-    return BracketName(name, folder=span)
+    return BracketName(name, index, span if names_upload else (0, 0))

@@ -77,8 +77,8 @@ def find_segment(s: bytes) -> Segment:
     """Returns the segment counter: the first of the rules that finds one."""
     yenc = words.last_yenc(s)
     found = _after_yenc(s, yenc[1]) if yenc else None
-    found = found or _before_end(s) or _after_name(s, yenc and yenc[0]) or _bare(s, yenc)
-    return found or Segment()
+    found = found or _before_end(s) or _after_name(s, yenc and yenc[0])
+    return found or _before_name(s) or _bare(s, yenc) or Segment()
 
 
 def _after_yenc(s: bytes, start: int) -> Segment | None:
@@ -135,6 +135,17 @@ def _after_name(s: bytes, yenc: int | None) -> Segment | None:
     if not found or not names.ends_name(s, found.start):
         return None
     return _settled(_counted(found, _with_copy(s, found), either=_is_alone(s, found)))
+
+
+def _before_name(s: bytes) -> Segment | None:
+    """The second of two counters before the name: `[003/120] [03/140] "f.r03"`."""
+    name = s.find(b'"')
+    found = _last_stroke(s, name) if name >= 0 else None
+    file = _last_stroke(s, found.start) if found else None
+    if not found or not file or file.open != found.open or found.is_years:
+        return None
+    joined = only_separators(s, file.end, found.start) and only_separators(s, found.end, name)
+    return _counted(found, [found]) if joined else None
 
 
 def _with_copy(s: bytes, found: Counter) -> list[Counter]:
@@ -208,6 +219,7 @@ class _Found:
     file: Counter | None = None
     index: int | None = None
     folder: tuple[int, int] = (0, 0)
+    tagged: bool = False
     flags: list[str] = field(default_factory=list)
 
 
@@ -289,7 +301,7 @@ def _file_after(s: bytes, segment: Segment, name: int) -> Counter | None:
             at += step
             continue
         if bare := bare_at(s, at):
-            apart = bare.mark == "word" or s[name:at].endswith(b"< ")
+            apart = bare.mark != "stroke" or s[name:at].endswith(b"< ")
             fits = apart and not segment.cuts_out(bare) and bare.index <= bare.total
             return bare if fits else None
         after = words.skip_filler(s, at)
@@ -320,7 +332,7 @@ def _bare_before(s: bytes, name: int) -> Counter | None:
     if not found or not only_separators(s, end, name):
         return None
     closed = s[end:name].lstrip(b" \t")[:1] in (b")", b"]", b"}", b">")
-    fits = (found.mark == "word" or closed) and found.index <= found.total + 1
+    fits = (found.mark != "stroke" or closed) and found.index <= found.total + 1
     return found if fits and not found.is_years else None
 
 
@@ -356,21 +368,27 @@ def _apart(s: bytes, segment: Segment, name: int) -> Counter | None:
 def _unquoted(s: bytes, segment: Segment, yenc: tuple[int, int] | None) -> _Found:
     cut = _cut(s, segment)
     limit = min(yenc[0], cut) if yenc else cut
-    if names.has_empty_quotes(s) and (found := _in_bracket(s, segment, cut, 1)):
+    private = _is_private(s)
+    if names.has_empty_quotes(s) and (found := _in_bracket(s, segment, cut, 0 if private else 1)):
         return found
     first = _after_first_yenc(s, limit)
     if found := _in_the_clear(s, segment, first, limit):
         return found
     if yenc and yenc[1] < cut and (name := clear(s, yenc[1], cut)):
-        return _Found(name, _before_limit(s, segment, 0) or _last(s, segment, limit))
-    private = re.search(rb"\[private\]", s[:72], re.IGNORECASE) and len(s) > 9
+        return _Found(name, _last(s, segment, limit) or _bare_before(s, yenc[0]))
     if found := _in_bracket(s, segment, cut, 1 if private else 2):
         return found
     file = _last(s, segment, limit)
     if not file:
         return _Found()
     start, end = trim(s, file.end, limit)
+    start, end = _telling(s, start, end)
     return _Found(names.clear_name(start, end) if start < end else None, file)
+
+
+def _is_private(s: bytes) -> bool:
+    """Whether a tool says that it puts the name into a bracket."""
+    return len(s) > 9 and re.search(rb"\[private\]", s[:72], re.IGNORECASE) is not None
 
 
 def _cut(s: bytes, segment: Segment) -> int:
@@ -407,14 +425,13 @@ def _in_the_clear(s: bytes, segment: Segment, first: int, limit: int) -> _Found 
     while digits := list(re.finditer(rb"[0-9]", s[first:end])):
         last = first + digits[-1].start()
         file = bare_ending_at(s, last + 1)
-        usable = file and file.mark == "word" and file.start >= first
+        usable = file and file.mark != "stroke" and file.start >= first
         if file and usable and words.separator_at(s, file.end):
-            name = clear(s, file.end, limit)
-            if name and segment.cuts_out(file):
-                break
+            name = None if segment.cuts_out(file) else clear(s, file.end, limit)
             if name:
                 return _Found(name, file)
-        end = last
+            break
+        end = first + len(s[first:last].rstrip(b"0123456789"))
     name = clear(s, first, limit)
     return _Found(name) if name else None
 
@@ -431,7 +448,8 @@ def _in_bracket(s: bytes, segment: Segment, limit: int, least: int) -> _Found | 
         return None
     name = bracket.name
     file = _file_after(s, segment, name.outer_end) or _file_before(s, segment, name.outer_start)
-    return _Found(name, file, bracket.index, bracket.folder, ["bracket_name"])
+    tagged = _is_private(s)
+    return _Found(name, file, bracket.index, bracket.folder, tagged, ["bracket_name"])
 
 
 def _fill(subject: Subject, yenc: tuple[int, int] | None, found: _Found) -> None:
@@ -452,7 +470,7 @@ def _fill(subject: Subject, yenc: tuple[int, int] | None, found: _Found) -> None
         equal = segment.counted and file.numbers == (segment.part, segment.total)
         if equal and segment.total != 1:
             subject.flags |= FLAGS["ambiguous"]
-    if "bracket_name" in found.flags:
+    if found.tagged:
         subject.head = found.folder
         return
     start, end = _head_region(s, segment, yenc, found)

@@ -14,6 +14,8 @@ _WHOLE = re.compile(rb"\d+(?![\d.,A-Za-z/])")
 _EDGE = re.compile(rb"(?:[ \t\-_:|~*=,;<>\".]|\xe2\x80[\x93\x94\x9c\x9d\x9e])")
 _MARKS = b'!+#?^@ \t-_:|~*=,;<>".'
 _ROUNDS = 24
+# A bracket closes within so many bytes, or it is not looked for.
+_REACH = 1024
 _LONGEST_SIZE = 20
 _CLOSING = {0x28: 0x29, 0x5B: 0x5D, 0x7B: 0x7D}
 _OPENING = {close: open_ for open_, close in _CLOSING.items()}
@@ -143,7 +145,7 @@ def _size_start(s: bytes, start: int, end: int) -> int | None:
 def closing_of(s: bytes, at: int) -> int | None:
     """Where the bracket that opens there closes."""
     depth = 0
-    for i in range(at, len(s)):
+    for i in range(at, min(len(s), at + _REACH)):
         depth += (s[i] == s[at]) - (s[i] == _CLOSING[s[at]])
         if depth == 0:
             return i
@@ -152,7 +154,7 @@ def closing_of(s: bytes, at: int) -> int | None:
 
 def _opening_of(s: bytes, at: int) -> int | None:
     depth = 0
-    for i in range(at, -1, -1):
+    for i in range(at, max(-1, at - _REACH), -1):
         depth += (s[i] == s[at]) - (s[i] == _OPENING[s[at]])
         if depth == 0:
             return i
