@@ -48,7 +48,11 @@ def history_sensor(
             found = open_stretches(conn, reach=REACH, limit=LOOKED_AT, together=PARTITIONS_PER_RUN)
     except NotNow as reason:
         return dg.SkipReason(str(reason))
-    wanted = [Wanted(each.group, each.index, each.numbers) for each in found]
+    # Where a stretch is more than a range, the newest one does not wait for older ones.
+    wanted = [
+        Wanted(each.group, each.index, each.numbers, alone=each.is_head and each.ranges > 1)
+        for each in found
+    ]
     return next_wave(context, wanted, clock, nothing="everything planned is indexed")
 
 

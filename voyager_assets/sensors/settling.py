@@ -61,6 +61,8 @@ def settling_sensor(
             state = catalog_state(conn)
     except NotNow as reason:
         return dg.SkipReason(str(reason))
+    if state is None:
+        return dg.SkipReason("nothing is stored yet")
     before = read_cursor(context.cursor)
     if before is not None and state == before[0]:
         return dg.SkipReason("nothing was stored since the last settling")
@@ -70,10 +72,10 @@ def settling_sensor(
     return dg.SensorResult(run_requests=[dg.RunRequest(run_key=None)], cursor=cursor)
 
 
-def catalog_state(conn: Connection) -> str:
-    """Returns a text that changes whenever ranges are stored or fragments merged."""
+def catalog_state(conn: Connection) -> str | None:
+    """Returns a text that changes whenever ranges are stored or fragments merged; None at first."""
     stored = [each.stored_at for each in group_progress(conn) if each.stored_at is not None]
-    return f"{max(stored, default=None)} {count_fragments(conn)}"
+    return f"{max(stored)} {count_fragments(conn)}" if stored else None
 
 
 def read_cursor(cursor: str | None) -> tuple[str, datetime] | None:

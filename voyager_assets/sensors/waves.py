@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 
 import dagster as dg
 
@@ -23,11 +24,19 @@ RANGE_END = "dagster/asset_partition_range_end"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A stretch with work, and how much there is (article numbers or ranges)."""
+    """A stretch with work.
+
+    Attributes:
+        group: the newsgroup.
+        index: the stretch's number in the group.
+        work: how much there is, in article numbers or ranges.
+        alone: whether it should not wait for neighbours in its run.
+    """
 
     group: str
     index: int
     work: int
+    alone: bool = False
 
     @property
     def key(self) -> str:
@@ -108,13 +117,29 @@ def requests(
     tags: Mapping[str, str],
     run_config: Mapping[str, object] | None = None,
 ) -> Iterator[tuple[list[str], dg.RunRequest]]:
-    """Yields `(keys, request)` for at most `most` runs, neighbours together."""
-    keys = [each.key for each in ready]
-    for number, (first, last, covered) in enumerate(runs_of(keys, known, most=PARTITIONS_PER_RUN)):
-        if number >= most:
-            return
+    """Yields `(keys, request)` for at most `most` runs; neighbours share one.
+
+    Args:
+        ready: the stretches, most urgent first.
+        known: every partition key, in the order of addition.
+        most: runs to ask for.
+        tags: tags of each run.
+        run_config: configuration of each run.
+    """
+    runs = (
+        run for block in neighbours(ready) for run in runs_of(block, known, most=PARTITIONS_PER_RUN)
+    )
+    for first, last, covered in islice(runs, max(0, most)):
         places = {RANGE_START: first, RANGE_END: last}
-        yield (
-            covered,
-            dg.RunRequest(run_key=None, tags={**tags, **places}, run_config=run_config),
-        )
+        request = dg.RunRequest(run_key=None, tags={**tags, **places}, run_config=run_config)
+        yield covered, request
+
+
+def neighbours(ready: Sequence[Wanted]) -> Iterator[list[str]]:
+    """Yields keys that may share a run, in order; the most urgent of them decides when."""
+    blocks: dict[tuple[str, int, int], list[Wanted]] = {}
+    for each in ready:
+        block = each.index // PARTITIONS_PER_RUN
+        blocks.setdefault((each.group, block, each.index if each.alone else -1), []).append(each)
+    for members in blocks.values():
+        yield [each.key for each in sorted(members, key=lambda each: each.index)]

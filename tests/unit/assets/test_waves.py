@@ -11,6 +11,7 @@ from voyager_assets.sensors.waves import (
     Tried,
     Wanted,
     choose,
+    neighbours,
     read_cursor,
     requests,
     under_way,
@@ -75,6 +76,20 @@ def test_neighbours_share_a_run_and_waves_have_an_end():
     assert request.run_key is None
     assert request.run_config == {"ops": {}}
     assert request.tags == {"lane": "x", RANGE_START: "a/000000", RANGE_END: "a/000003"}
+
+
+def test_the_most_urgent_stretch_brings_its_neighbours_along():
+    ready = [Wanted("a", 2, 1), Wanted("b", 0, 1), Wanted("a", 0, 1), Wanted("a", 1, 1)]
+    assert list(neighbours(ready)) == [["a/000000", "a/000001", "a/000002"], ["b/000000"]]
+
+
+def test_a_stretch_that_should_not_wait_has_a_run_of_its_own():
+    ready = [Wanted("a", 3, 1, alone=True), Wanted("a", 2, 1), Wanted("a", 1, 1)]
+    assert list(neighbours(ready)) == [["a/000003"], ["a/000001", "a/000002"]]
+    known = [f"a/{number:06d}" for number in range(4)]
+    for order in (ready, ready[::-1]):
+        made = [keys for keys, _ in requests(order, known, most=9, tags={})]
+        assert sorted(made) == [["a/000001", "a/000002"], ["a/000003"]]
 
 
 def test_a_full_queue_asks_for_nothing():
