@@ -36,6 +36,7 @@ pub(crate) fn files(files: Files) -> Result<RecordBatch, ArrowError> {
         ("size_bytes", numbers::<UInt64Type>(files.size_bytes), false),
         ("poster", texts(files.poster)?, false),
         ("poster_constant", flag(files.poster_constant), false),
+        ("group", texts(files.group)?, false),
         ("groups", texts(files.groups)?, false),
         ("first_posted_at", times(files.first_posted_at), true),
         ("last_posted_at", times(files.last_posted_at), true),

@@ -180,6 +180,7 @@ impl Intake {
             size_bytes: self.whole("size_bytes")?,
             poster: self.texts("poster")?,
             poster_constant: self.flags("poster_constant")?,
+            group: self.texts("group")?,
             groups: self.texts("groups")?,
             first_posted_at: self.times("first_posted_at")?,
             last_posted_at: self.times("last_posted_at")?,

@@ -7,6 +7,7 @@ mod clock;
 mod frames;
 mod indexer;
 mod intake;
+mod synthetic;
 mod tools;
 
 use pyo3::prelude::*;
@@ -23,6 +24,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::indexer::{BlockReport, SpanIndexer, SpanTables};
+    #[pymodule_export]
+    use crate::synthetic::{SyntheticOverview, synthesize_overview};
     #[pymodule_export]
     use crate::tools::{inflate, inflate_ns, parse_lines, parse_subject};
 

@@ -195,6 +195,8 @@ pub struct Files {
     pub poster: TextColumn,
     /// Whether all segments have the same From.
     pub poster_constant: Vec<bool>,
+    /// The newsgroup that was indexed, which owns the file.
+    pub group: TextColumn,
     /// Newsgroups of the lowest part of all generations, separated by blanks; the indexed one first.
     pub groups: TextColumn,
     /// Earliest date of a segment.

@@ -15,6 +15,7 @@ from voyager_native._native import (
     DecodedChunk,
     SpanIndexer,
     SpanTables,
+    SyntheticOverview,
     decode_chunk,
     decode_segments,
     encode_chunk,
@@ -25,6 +26,7 @@ from voyager_native._native import (
     merge_records,
     parse_lines,
     parse_subject,
+    synthesize_overview,
 )
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "DecodedChunk",
     "SpanIndexer",
     "SpanTables",
+    "SyntheticOverview",
     "decode_chunk",
     "decode_segments",
     "encode_chunk",
@@ -49,6 +52,7 @@ __all__ = [
     "merge_records",
     "parse_lines",
     "parse_subject",
+    "synthesize_overview",
 ]
 
 if _native.DEBUG_BUILD:

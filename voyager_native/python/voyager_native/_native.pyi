@@ -15,6 +15,7 @@ __all__ = [
     "DecodedChunk",
     "SpanIndexer",
     "SpanTables",
+    "SyntheticOverview",
     "decode_chunk",
     "decode_segments",
     "encode_chunk",
@@ -25,6 +26,7 @@ __all__ = [
     "merge_records",
     "parse_lines",
     "parse_subject",
+    "synthesize_overview",
 ]
 
 class _ArrowTable(Protocol):
@@ -124,7 +126,8 @@ class SpanIndexer:
       `parts_found u32`
     - `size_bytes u64` sum of the overview sizes; `poster str` of the lowest part;
       `poster_constant bool`
-    - `groups str` newsgroups separated by blanks, the indexed one first
+    - `group str` the indexed newsgroup; `groups str` all newsgroups separated by blanks, the
+      indexed one first
     - `first_posted_at`, `last_posted_at` timestamp[s, UTC]?, null when no article is dated
     - `first_number`, `last_number u64`; `first_message_id str` of the lowest part; `flags u32`
       see `FILE_FLAGS`
@@ -272,4 +275,42 @@ def parse_subject(subject: bytes | str) -> dict[str, Any]:
 
     Keys: `subject` (decoded), `part` and `total` (None without a segment counter), `name`,
     `file_index`, `file_total`, `ambiguous`, `head`, `tail`, `request`, `flags` (see `FILE_FLAGS`).
+    """
+
+@final
+class SyntheticOverview:
+    """A made-up overview, for benchmarks and tests. No real article is behind a line.
+
+    Attributes:
+        group: the newsgroup that it is of.
+        groups: the indexed newsgroups with their priority numbers, for `SpanIndexer`.
+        blocks: zlib blocks, as a news server sends them.
+        truth: where each line belongs: `number u64`, `upload u64?`, `file u64?`, `part u32?`; null
+            where the headers do not tell.
+    """
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def groups(self) -> dict[str, int]: ...
+    @property
+    def blocks(self) -> list[bytes]: ...
+    @property
+    def truth(self) -> ArrowStream: ...
+
+def synthesize_overview(
+    mix: str, lines: int, *, seed: int = 1, block_lines: int = 100_000, lost: float = 0.0
+) -> SyntheticOverview:
+    """Returns a made-up overview; the same arguments give the same bytes.
+
+    Args:
+        mix: `classic` (eight old ways of writing subjects), `modern` (random subjects, random
+            Froms), `boneless` (a large group of 2026), `ath` (a group of 2013).
+        lines: number of lines.
+        seed: any number.
+        block_lines: lines of a block.
+        lost: probability that an article is missing, where it is more than that of the mix.
+
+    Raises:
+        ValueError: an argument is out of its range.
     """

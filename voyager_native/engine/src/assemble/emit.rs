@@ -124,6 +124,7 @@ fn push_file(files: &mut Files, filer: &Filer, index: usize, sealed: &Sealed, ge
         .poster
         .push(&to_utf8(filer.posters.get(summary.poster)));
     files.poster_constant.push(summary.poster_constant);
+    files.group.push(&filer.config.group);
     files.groups.push(&to_utf8(filer.groups.get(lowest.groups)));
     let time = |posted: u32| (posted > 0).then_some(i64::from(posted));
     files.first_posted_at.push(time(summary.first_posted));

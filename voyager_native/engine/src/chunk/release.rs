@@ -118,7 +118,7 @@ fn write_columns(
             write_part_of(column.get(row), files.subject.get(row), out);
         }
     }
-    for column in [&files.poster, &files.groups] {
+    for column in [&files.poster, &files.group, &files.groups] {
         let mut before = None;
         for &row in rows {
             write_repeated(column.get(row), &mut before, out);
@@ -270,7 +270,7 @@ fn read_files(description: &[u8], bodies: &[u8]) -> Result<Files, CodecError> {
         }
     }
     files.subject = subject;
-    for column in [&mut files.poster, &mut files.groups] {
+    for column in [&mut files.poster, &mut files.group, &mut files.groups] {
         let mut before = None;
         for _ in 0..rows {
             column.push(read_repeated(&mut reader, &mut before)?);
@@ -445,6 +445,7 @@ fn is_equal(decoded: &Files, files: &Files, rows: &[usize], payloads: &[&[u8]]) 
         && same(&decoded.size_bytes, &files.size_bytes, rows)
         && same_text(&decoded.poster, &files.poster)
         && same(&decoded.poster_constant, &files.poster_constant, rows)
+        && same_text(&decoded.group, &files.group)
         && same_text(&decoded.groups, &files.groups)
         && same(&decoded.first_posted_at, &files.first_posted_at, rows)
         && same(&decoded.last_posted_at, &files.last_posted_at, rows)
