@@ -37,6 +37,7 @@ from voyager_core.catalog.months import EARLY
 from voyager_core.catalog.ranges import get_range
 from voyager_core.catalog.releases import chunks, get_release, public_id
 from voyager_core.catalog.spans import Stored
+from voyager_core.domain.generations import REPOST_WINDOW
 from voyager_core.header_pass.schemas import BUILT_FILES
 
 pytestmark = pytest.mark.postgres
@@ -544,9 +545,23 @@ def test_workers_that_share_releases_neither_deadlock_nor_lose_anything(catalog,
 
 _rows = st.lists(
     st.tuples(st.integers(1, 3), st.integers(0, 300), st.integers(0, 30), st.booleans()),
-    max_size=3,
-    unique_by=lambda row: row[0],
+    max_size=4,
 )
+
+
+def by_session(rows) -> list[tuple[int, int, int, int, bool, int]]:
+    """Returns key, session, first, last, readable, number of posts, as the header pass would."""
+    found: list[list[Any]] = []
+    for key, first, length, readable in sorted(rows):
+        last = found[-1] if found and found[-1][0] == key else None
+        if last is not None and hours(first) - hours(last[3]) <= REPOST_WINDOW:
+            last[3] = max(last[3], first + length)
+            last[4] |= readable
+            last[5] += 1
+        else:
+            session = 0 if last is None else last[1] + 1
+            found.append([key, session, first, first + length, readable, 1])
+    return [tuple(row) for row in found]
 
 
 @given(st.lists(_rows, min_size=2, max_size=6), st.data())
@@ -564,27 +579,33 @@ def test_any_order_of_spans_gives_the_same_catalog(catalog, spans, data):
         )
         ids = add_ranges(catalog, len(spans))
         for at in sequence:
+            rows = by_session(spans[at])
             contents = built(
                 [
                     release(
                         key,
                         first,
-                        first + length,
+                        last,
                         name=f"Name.{at}",
                         is_readable=readable,
                         poster=f"poster {at % 2}",
                         groups=[GROUP, f"alt.binaries.{at}"],
                         season=at,
+                        files=number,
                         segments_expected=None if readable else 12,
                         files_expected=at,
                     )
-                    for key, first, length, readable in spans[at]
+                    for key, _, first, last, readable, number in rows
                 ],
-                candidates=[(row[0], "archive_first", f"{at}@x") for row in spans[at]],
+                candidates=[(row[0], "archive_first", f"{at}@x") for row in rows],
             )
+            sessions = pl.Series("session", [row[1] for row in rows], dtype=pl.UInt32)
+            contents.releases = contents.releases.with_columns(sessions)
+            contents.chunks = contents.chunks.with_columns(sessions)
+            contents.candidates = contents.candidates.with_columns(sessions)
             assert store(catalog, ids[at], at * 1000 + 1, at * 1000 + 1000, contents).stored
         assert check_sums(catalog) == []
         assert check_generations(catalog) == []
         outlines.append(outline(catalog))
     assert outlines[0] == outlines[1]
-    assert sum(len(one[-2]) for one in outlines[0]) == sum(map(len, spans))
+    assert sum(one[5] for one in outlines[0]) == sum(map(len, spans))

@@ -84,10 +84,9 @@ class RuleCountIn:
 
 def group_names(built: Built) -> list[str]:
     """Returns every newsgroup name that the releases mention."""
-    names: set[str] = set()
-    for row in built.releases.iter_rows(named=True):
-        names.update(_groups(row))
-    return sorted(names)
+    listed = built.releases["groups"].explode() if len(built.releases) else pl.Series([""])
+    names = {*built.releases["group"].unique(), *listed.unique()}
+    return sorted({text for name in names if name and (text := _no_nul(name))})
 
 
 def parts_of(built: Built, *, newsgroup_id: int, group_ids: Mapping[str, int]) -> list[Part]:

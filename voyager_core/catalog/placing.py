@@ -125,7 +125,7 @@ def place(conn: Connection, parts: Sequence[Part]) -> Placed:
     )
     known = _insert_first(conn, by_key, placed)
     if known:
-        _add_to_known(conn, {key: by_key[key] for key in known}, placed)
+        _add_to_known(conn, known, placed)
     conn.execute("drop table incoming")
     return placed
 
@@ -171,16 +171,17 @@ def merge_into(conn: Connection, winner: int, losers: Sequence[int], *, reason: 
         )
 
 
-def _insert_first(conn: Connection, by_key: Mapping[int, list[Part]], placed: Placed) -> list[int]:
-    """Inserts generation 0 of keys that nobody has; returns the keys that are not finished."""
+def _insert_first(
+    conn: Connection, by_key: Mapping[int, list[Part]], placed: Placed
+) -> dict[int, list[Part]]:
+    """Inserts generation 0 of keys that nobody has; returns the parts that are not placed."""
     aliased = _aliases(conn, by_key)
     news: list[_New] = []
     first_parts: dict[int, list[Part]] = {}
     for key, parts in by_key.items():
         if (key, 0) in aliased:
             continue
-        numbers = resolve((), [_posted(part.facts) for part in parts]).numbers
-        first_parts[key] = [part for part, number in zip(parts, numbers, strict=True) if not number]
+        first_parts[key] = parts if len(parts) == 1 else _earliest(parts)
         news.append(_New(key, 0, add_up(part.facts for part in first_parts[key])))
     inserted = _insert(conn, news, or_nothing=True)
     # A merge may have given the public id away while this insert waited for it.
@@ -190,12 +191,19 @@ def _insert_first(conn: Connection, by_key: Mapping[int, list[Part]], placed: Pl
             "delete from release where release_id = any (%s)", [[inserted[key] for key in taken]]
         )
         inserted = {key: release_id for key, release_id in inserted.items() if key not in taken}
+    left = dict(by_key)
     for (key, _), release_id in inserted.items():
         placed.added += 1
         for part in first_parts[key]:
             placed.release_ids[key, part.session] = release_id
-        by_key[key][:] = [part for part in by_key[key] if part not in first_parts[key]]
-    return [key for key, parts in by_key.items() if parts]
+        left[key] = [part for part in by_key[key] if part not in first_parts[key]]
+    return {key: parts for key, parts in left.items() if parts}
+
+
+def _earliest(parts: Sequence[Part]) -> list[Part]:
+    """Returns the parts of one key that are its first generation."""
+    numbers = resolve((), [_posted(part.facts) for part in parts]).numbers
+    return [part for part, number in zip(parts, numbers, strict=True) if number == 0]
 
 
 def _add_to_known(conn: Connection, by_key: Mapping[int, list[Part]], placed: Placed) -> None:

@@ -208,16 +208,15 @@ def _hits(conn: Connection, terms: QueryTerms, where: _Where, spans: list[tuple[
     _add_categories(where, spans)
     groups = terms.required_hashes
     walk = _walk_is_cheaper(conn, groups)
-    # An expression instead of the column keeps a walk off the index of words.
-    tok = "array_cat(r.tok, '{}'::integer[])" if walk else "r.tok"
-    where.add(
-        f"{tok} operator(pg_catalog.@>) %(words)s::integer[]",
-        words=[group[0] for group in groups if len(group) == 1],
-    )
+    every = [group[0] for group in groups if len(group) == 1]
+    if every:
+        where.add("r.tok operator(pg_catalog.@>) %(words)s::integer[]", words=every)
     for at, group in enumerate(group for group in groups if len(group) > 1):
         name = f"either_{at}"
-        where.add(f"{tok} operator(pg_catalog.&&) %({name})s::integer[]", **{name: group})
+        where.add(f"r.tok operator(pg_catalog.&&) %({name})s::integer[]", **{name: group})
     if walk:
+        # The index of words can only be read as a bitmap, so that this keeps the walk off it.
+        conn.execute("set local enable_bitmapscan = off")
         return (
             "select r.release_id, r.posted_at as at from release r"
             f" where {where} order by r.posted_at desc, r.release_id desc limit %(most)s"
