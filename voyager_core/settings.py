@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from voyager_core.errors import SettingsError
@@ -114,6 +114,7 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
         env_file=".env",
         env_file_encoding="utf-8",
+        env_ignore_empty=True,  # `VOYAGER_NEWS__URL=` takes a value back
         extra="ignore",  # a .env file may hold other programs' variables; see unknown_variables
         frozen=True,
         hide_input_in_errors=True,
@@ -136,6 +137,25 @@ class Settings(BaseSettings):
     catalog: CatalogSettings = CatalogSettings()
     api: ApiSettings = ApiSettings()
     dagster: DagsterSettings = DagsterSettings()
+
+    @field_validator("database_url", "dagster_database_url")
+    @classmethod
+    def _is_database_url(cls, value: SecretStr | None) -> SecretStr | None:
+        """Refuses what PostgreSQL cannot read, whose own message would show the password."""
+        if value is not None:
+            from psycopg import ProgrammingError  # noqa: PLC0415 - half a second of `--help`
+            from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+
+            try:
+                conninfo_to_dict(value.get_secret_value())
+            except (ProgrammingError, UnicodeEncodeError):
+                msg = (
+                    "is no address of a database; it looks like "
+                    "postgresql://user:password@host:5432/voyager, with reserved characters of "
+                    "the password percent-encoded"
+                )
+                raise ValueError(msg) from None
+        return value
 
     @property
     def spool_dir(self) -> Path:
@@ -202,9 +222,14 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
         SettingsError: naming each wrong or unknown setting, without its value.
     """
     environment = os.environ  # noqa: TID251 - the one place that reads it
-    file = env_file or Path(environment.get("VOYAGER_ENV_FILE", ".env"))
-    if env_file is not None and not env_file.is_file():
-        msg = f"the settings file {env_file} does not exist"
+    named = env_file or (
+        Path(environment["VOYAGER_ENV_FILE"]) if environment.get("VOYAGER_ENV_FILE") else None
+    )
+    file = named or Path(".env")
+    # Not `is_file`: /dev/null is how one says that there is none.
+    if file.is_dir() or (named is not None and not named.exists()):
+        what = "is a folder" if file.is_dir() else "does not exist"
+        msg = f"the settings file {file} {what}"
         raise SettingsError(msg)
     try:
         if unknown := unknown_variables({**environment, **dotenv_values(file, encoding="utf-8")}):

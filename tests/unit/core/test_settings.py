@@ -1,5 +1,7 @@
 """Settings: what is read, what is refused, what is hidden."""
 
+import os
+
 import pytest
 
 from voyager_core.errors import SettingsError
@@ -63,3 +65,41 @@ def test_an_env_file_that_is_no_text_is_a_clear_error(tmp_path):
     (tmp_path / ".env").write_bytes(b"\xff\xfe\x00VOYAGER_API__PORT=1")
     with pytest.raises(SettingsError, match=r"\.env"):
         load_settings()
+
+
+@pytest.mark.parametrize("place", ["environment", "argument"])
+@pytest.mark.parametrize("kind", ["missing", "folder"])
+def test_a_named_env_file_that_cannot_be_one_is_refused(monkeypatch, tmp_path, place, kind):
+    file = tmp_path / "named.env"
+    if kind == "folder":
+        file.mkdir()
+    if place == "environment":
+        monkeypatch.setenv("VOYAGER_ENV_FILE", str(file))
+    with pytest.raises(SettingsError, match=r"named\.env (does not exist|is a folder)"):
+        load_settings(file if place == "argument" else None)
+
+
+def test_the_null_device_stands_for_no_env_file(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("VOYAGER_API__PORT=9000\n")
+    monkeypatch.setenv("VOYAGER_ENV_FILE", os.devnull)
+    assert load_settings().api.port == 8484
+
+
+def test_an_empty_variable_is_an_unset_one(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("VOYAGER_API__PORT=\nVOYAGER_DATABASE_URL=\n")
+    monkeypatch.setenv("VOYAGER_NEWS__URL", "")
+    settings = load_settings()
+    assert (settings.api.port, settings.database_url, settings.news.url) == (8484, None, None)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["voyager", "http://h/d", "postgresql://u:hun ter2@h/d", "postgresql://u:hunter2%zz@h/d"],
+)
+@pytest.mark.parametrize("name", ["VOYAGER_DATABASE_URL", "VOYAGER_DAGSTER_DATABASE_URL"])
+def test_an_unreadable_database_url_is_refused_without_being_shown(monkeypatch, name, url):
+    monkeypatch.setenv(name, url)
+    with pytest.raises(SettingsError, match=f"{name}.*postgresql://") as caught:
+        load_settings()
+    assert "hun" not in str(caught.value)
+    assert caught.value.__cause__ is None
