@@ -1,0 +1,310 @@
+"""The pass over ranges, stopped and disturbed in every way; the outcome is always the same."""
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.indexing import GROUP, NOW, Group, Indexer, counts, indexer, uploads
+from tests.support.newsserver import NewsServer, Rule
+from tests.support.postgres import FAST
+from voyager_core.catalog import stretches as ledger
+from voyager_core.catalog.checks import check_catalog
+from voyager_core.catalog.embedded import EmbeddedPostgres
+from voyager_core.catalog.errors import CatalogUnavailable
+from voyager_core.catalog.migrate import migrate
+from voyager_core.catalog.ranges import ranges_of
+from voyager_core.catalog.rulecounts import list_rulesets, record_ruleset
+from voyager_core.domain.rulesets import DISGUISED_PROGRAM, RuleSet
+from voyager_core.errors import TransientError
+from voyager_core.header_pass import run
+from voyager_core.header_pass.recover import changed_rules, recover_stretches, ruleset_from
+from voyager_core.header_pass.run import Stage, index_stretches
+from voyager_core.header_pass.settle import merge_ready_fragments
+from voyager_core.header_pass.tail import follow_tail
+
+pytestmark = pytest.mark.postgres
+# What is committed must survive the death of the server.
+DURABLE = {**FAST, "synchronous_commit": "on"}
+STRETCHES = [(GROUP, number) for number in range(3)]
+
+
+@pytest.fixture
+def it(database, tmp_path):
+    with indexer(database, tmp_path) as made:
+        made.plan()
+        yield made
+
+
+@pytest.fixture
+def undisturbed(empty_database, tmp_path_factory):
+    migrate(empty_database)
+    with indexer(empty_database, tmp_path_factory.mktemp("undisturbed")) as made:
+        made.plan()
+        with made.tools() as tools:
+            list(index_stretches(tools, STRETCHES))
+        with made.connect() as conn:
+            assert check_catalog(conn) == []
+            yield counts(conn)
+
+
+def index(it, stretches=STRETCHES, **options):
+    with it.tools(**options) as tools:
+        return list(index_stretches(tools, stretches))
+
+
+@contextmanager
+def nobody_stores(dsn):
+    """Holds a lock that every span needs in the middle of its transaction."""
+    with psycopg.connect(dsn) as conn:
+        conn.execute("lock table release in exclusive mode")
+        yield conn
+
+
+def waiting(dsn):
+    """Returns how many sessions wait for a lock inside a transaction."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        row = conn.execute(
+            "select count(*) from pg_stat_activity"
+            " where datname = current_database() and wait_event_type = 'Lock'"
+        ).fetchone()
+    return row[0]
+
+
+def wait_for(condition, *, seconds=30):
+    event = threading.Event()
+    for _ in range(seconds * 50):
+        if condition():
+            return
+        event.wait(0.02)
+    raise AssertionError("it did not happen in time")
+
+
+def test_two_workers_on_the_same_ranges_store_everything_once(it, undisturbed):
+    with ThreadPoolExecutor(2) as workers:
+        with nobody_stores(it.dsn):
+            both = [workers.submit(index, it) for _ in range(2)]
+            wait_for(lambda: waiting(it.dsn) >= 2)
+        reports = [report for each in both for report in each.result()]
+    outcomes = [each for report in reports for each in report.outcomes]
+    assert sorted(each.span.low for each in outcomes if each.stored) == [1, 501, 1001]
+    assert not any(report.failures for report in reports)
+    with it.connect() as conn:
+        assert counts(conn) == undisturbed
+        assert check_catalog(conn) == []
+
+
+def test_a_worker_goes_on_where_another_one_got_to(it, undisturbed):
+    with it.tools() as tools:
+        reports = index_stretches(tools, STRETCHES)
+        assert next(reports).lines == 500
+        reports.close()
+    asked = it.server.count("XOVER")
+    assert [report.lines for report in index(it)] == [0, 500, 200]
+    # What was fetched ahead is in the spool and is not asked for again.
+    assert it.server.count("XOVER") - asked < 6
+    with it.connect() as conn:
+        assert counts(conn) == undisturbed
+
+
+@pytest.mark.slow
+def test_postgres_killed_in_the_middle_of_a_span_loses_nothing(tmp_path, undisturbed):
+    with (
+        EmbeddedPostgres(tmp_path / "postgres", options=DURABLE) as postgres,
+        NewsServer([Group(GROUP, uploads(1, 1200))]) as server,
+        ThreadPoolExecutor(1) as worker,
+    ):
+        migrate(postgres.dsn())
+        it = Indexer(postgres.dsn(), server, tmp_path)
+        it.prepare()
+        it.plan()
+        assert [each.lines for each in index(it, STRETCHES[:1])] == [500]
+        with suppress(psycopg.OperationalError), nobody_stores(it.dsn):
+            running = worker.submit(index, it)
+            wait_for(lambda: waiting(it.dsn))
+            os.kill(postgres.pid, signal.SIGKILL)
+        with pytest.raises(CatalogUnavailable):
+            running.result(30)
+        with EmbeddedPostgres(tmp_path / "postgres", options=DURABLE) as again:
+            it = replace(it, dsn=again.dsn())
+            with it.connect() as conn:
+                assert [row.resume_at for row in ranges_of(conn, GROUP)] == [501, 501, 1001]
+                assert check_catalog(conn) == []
+            index(it)
+            with it.connect() as conn:
+                assert counts(conn) == undisturbed
+                assert check_catalog(conn) == []
+
+
+def test_a_refused_connection_in_the_middle_ends_the_pass_and_blames_no_range(it):
+    it.server.rules.append(Rule("connect", "reply", "502 too many connections", times=None))
+    with it.tools() as tools, pytest.raises(TransientError, match="502"):
+        list(index_stretches(tools, STRETCHES))
+    with it.connect() as conn:
+        assert {row.attempts for row in ranges_of(conn, GROUP)} == {0}
+
+
+def test_a_block_that_is_damaged_on_disk_is_fetched_again(it, undisturbed):
+    index(it, stage=Stage.FETCH)
+    for block in it.spool().root.rglob("*.zz"):
+        data = block.read_bytes()
+        block.write_bytes(data[: len(data) // 2])
+    index(it)
+    with it.connect() as conn:
+        assert counts(conn) == undisturbed
+
+
+def test_a_block_that_the_engine_cannot_inflate_fails_its_range_only(it, monkeypatch):
+    parse = run.parse_span
+
+    def broken(span, blocks, **options):
+        parsed = parse(span, blocks, **options)
+        return replace(parsed, errors=("block 0: corrupt",)) if span.low == 501 else parsed
+
+    monkeypatch.setattr(run, "parse_span", broken)
+    reports = index(it)
+    assert [len(report.failures) for report in reports] == [0, 1, 0]
+    assert "corrupt" in str(reports[1].failures[0][1])
+    with it.connect() as conn:
+        assert [row.state for row in ranges_of(conn, GROUP)] == ["done", "planned", "partial"]
+    assert it.spool().bytes_used() == 0
+    monkeypatch.setattr(run, "parse_span", parse)
+    assert [report.lines for report in index(it)] == [0, 500, 0]
+
+
+def test_captured_ranges_move_to_the_corpus(it):
+    with it.connect() as conn:
+        conn.execute("update range set capture = true where low = 501")
+    spool = it.resources()["spool"].open()
+    with it.tools() as tools:
+        list(index_stretches(replace(tools, spool=spool), STRETCHES))
+    assert [each.span.low for each in spool.corpus.ranges()] == [501]
+    assert spool.bytes_used() == 0
+
+
+def test_one_pass_and_many_small_ones_find_the_same(database, tmp_path, undisturbed):
+    lines = uploads(1, 1200)
+    group = Group(GROUP, lines[:1])
+    with indexer(database, tmp_path, [group]) as it:
+        it.plan()
+        index(it, [(GROUP, 0)])
+        for step in range(1, 1200, 218):
+            for line in lines[step : step + 218]:
+                group.add(line)
+            with it.tools() as tools:
+                report = follow_tail(tools)
+            assert not report.failures
+        with it.connect() as conn:
+            merge_ready_fragments(conn, now=NOW + timedelta(days=10_000), patience_seconds=0)
+            found = counts(conn)
+            assert check_catalog(conn) == []
+    for name in ("releases", "segments", "bytes", "lines", "fragments"):
+        assert found[name] == undisturbed[name], name
+
+
+def states_of_ranges():
+    state = st.sampled_from(["planned", "partial", "done", "parked"])
+    return st.lists(st.tuples(state, st.integers(0, 99)), min_size=1, max_size=6)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(rows=states_of_ranges(), high=st.integers(0, 700), reach=st.integers(0, 700))
+def test_open_work_is_the_tails_or_the_passes_and_never_both(catalog, rows, high, reach):
+    conn = catalog
+    conn.execute("truncate range, newsgroup, setting restart identity cascade")
+    conn.execute("insert into setting values ('range_size', '100'), ('ranges_per_partition', '1')")
+    conn.execute(
+        "insert into newsgroup (name, priority, low, high, state) values ('g', 1, 1, %s, 'ok')",
+        [high],
+    )
+    for number, (state, place) in enumerate(rows):
+        low = number * 100 + 1
+        resume = {"planned": low, "done": low + 100}.get(state, low + max(place, 1))
+        conn.execute(
+            "insert into range (newsgroup_id, low, high, resume_at, state)"
+            " select newsgroup_id, %s, %s, %s, %s from newsgroup",
+            [low, low + 99, resume, state],
+        )
+    open_now = {
+        number
+        for number, (state, place) in enumerate(rows)
+        if state in {"planned", "partial"}
+        and number * 100 + (1 if state == "planned" else 1 + max(place, 1))
+        <= min(number * 100 + 100, high)
+    }
+    of_pass = {each.index for each in ledger.open_stretches(conn, reach=reach, limit=100)}
+    of_tail = {each.low // 100 for each in ledger.tail_ranges(conn, reach=reach)}
+    assert of_pass | of_tail == open_now
+    assert not of_pass & of_tail
+    for number in open_now:
+        (found,) = ledger.open_ranges(conn, "g", number)
+        assert found.until == min(number * 100 + 100, high)
+
+
+def programs(low, count):
+    """Returns lines of single-article files, every other one a program under a film's name."""
+    lines = []
+    for number in range(low, low + count):
+        name = f"Film.{number}.mkv.exe" if number % 2 else f"Film.{number}.mkv"
+        lines.append(
+            f'{number}\t"{name}" yEnc (1/1)\tjoe <joe@test.invalid>\t'
+            f"Wed, 01 Jan 2025 00:{number % 60:02d}:00 GMT\t<{number}@test.invalid>\t\t740000\t"
+            f"5700\tXref: news.test.invalid {GROUP}:{number}".encode()
+        )
+    return lines
+
+
+def test_a_rule_that_is_taken_back_gives_back_exactly_what_it_dropped(database, tmp_path):
+    lines = [*uploads(1, 500), *programs(501, 500)]
+    with indexer(database, tmp_path, [Group(GROUP, lines)]) as it:
+        it.plan()
+        before = RuleSet(version=1)
+        after = RuleSet(version=2, dropped=("blocked", "repost_remnant"))
+        record(it, before)
+        index(it, STRETCHES[:2], rules=before)
+        with it.connect() as conn:
+            assert counts(conn)["segments"] == 750
+        record(it, after)
+        asked = it.server.count("XOVER")
+        with it.tools(rules=after) as tools:
+            reports = list(recover_stretches(tools, STRETCHES[:2], DISGUISED_PROGRAM))
+            assert [len(each.outcomes) for each in reports] == [0, 1]
+            # Only the range in which the rule had dropped something was read again.
+            assert it.server.count("XOVER") - asked == 3
+            again = list(recover_stretches(tools, STRETCHES[:2], DISGUISED_PROGRAM))
+            assert [len(each.outcomes) for each in again] == [0, 0]
+        with it.connect() as conn:
+            assert counts(conn)["segments"] == 1000
+            assert check_catalog(conn) == []
+
+
+def record(it, rules):
+    with it.connect() as conn:
+        record_ruleset(conn, rules.version, rules.digest, rules.content())
+
+
+def test_the_rule_set_of_then_is_read_from_the_catalog(it):
+    rules = RuleSet(version=7, remnant_share=0.25)
+    record(it, rules)
+    with it.connect() as conn:
+        row = next(each for each in list_rulesets(conn) if each.version == 7)
+    assert ruleset_from(row.version, row.content) == rules
+
+
+def test_only_rules_that_differ_leave_ranges_stale():
+    now = RuleSet(version=2)
+    assert changed_rules(RuleSet(version=1), now) == []
+    assert changed_rules(RuleSet(version=1, remnant_share=0.3), now) == ["repost_remnant"]
+    without = RuleSet(version=2, dropped=("blocked",))
+    assert changed_rules(RuleSet(version=1), without) == ["disguised_program", "repost_remnant"]
+    assert changed_rules(without, RuleSet(version=3)) == []
