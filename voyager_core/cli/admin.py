@@ -2,7 +2,7 @@
 
 import argparse
 
-from voyager_core.cli.output import printable, table
+from voyager_core.cli.output import printable, printable_lines, table
 from voyager_core.settings import known_variables, load_settings, shown_values
 
 
@@ -50,9 +50,12 @@ def _doctor(options: argparse.Namespace) -> int:
 
     findings = examine(options.env_file)
     for finding in findings:
-        print(f"{finding.mark} {finding.what}: {printable(finding.found)}")
+        print(f"{finding.mark} {finding.what}: {printable_lines(finding.found)}")
         if finding.advice:
             print(f"    → {printable(finding.advice)}")
     broken = sum(not finding.ok for finding in findings)
-    print(f"\n{broken} of {len(findings)} need attention" if broken else "\neverything is in place")
+    verb = "needs" if broken == 1 else "need"
+    print(
+        f"\n{broken} of {len(findings)} {verb} attention" if broken else "\neverything is in place"
+    )
     return 1 if broken else 0

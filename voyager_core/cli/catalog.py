@@ -3,7 +3,8 @@
 import argparse
 import sys
 
-from voyager_core.cli.output import printable, readable_size, table
+from voyager_core.cli.arguments import label, limit, text
+from voyager_core.cli.output import printable, readable_size, shortened, table
 from voyager_core.errors import PermanentError
 from voyager_core.settings import load_settings
 
@@ -13,7 +14,7 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     keys = commands.add_parser("keys", help="keys of the API")
     actions = keys.add_subparsers(dest="action", metavar="ACTION", required=True)
     create = actions.add_parser("create", help="make a key and print it once")
-    create.add_argument("label", help="whose it is, such as sonarr")
+    create.add_argument("label", type=label, help="whose it is, such as sonarr")
     create.set_defaults(run=_create_key)
     show = actions.add_parser("list", help="the keys, without the keys themselves")
     show.set_defaults(run=_list_keys)
@@ -25,12 +26,12 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     rules.set_defaults(run=_rules)
 
     search = commands.add_parser("search", help="find releases by the words of their names")
-    search.add_argument("words", nargs="+", metavar="QUERY")
-    search.add_argument("--limit", type=int, default=20)
+    search.add_argument("words", nargs="+", type=text, metavar="QUERY")
+    search.add_argument("--limit", type=limit, default=20, help="most rows to show (default: 20)")
     search.set_defaults(run=_search)
 
     nzb = commands.add_parser("nzb", help="print a release's NZB: voyager nzb RELEASE > f.nzb")
-    nzb.add_argument("release", help="its id, as `voyager search` prints it")
+    nzb.add_argument("release", type=text, help="its id, as `voyager search` prints it")
     nzb.set_defaults(run=_nzb)
 
     check = commands.add_parser("check", help="compare the catalog with what it was made from")
@@ -65,6 +66,9 @@ def _list_keys(options: argparse.Namespace) -> int:
         )
         for key in keys
     ]
+    if not rows:
+        print("no keys yet; make one with `voyager keys create sonarr`")
+        return 0
     print(table(("number", "label", "made", "last used", "state"), rows))
     return 0
 
@@ -91,12 +95,15 @@ def _rules(options: argparse.Namespace) -> int:
         (total.rule, total.signature, total.owner_group, total.ranges, total.articles, total.files)
         for total in totals
     ]
+    if not rows:
+        print("no rule has skipped, set aside or dropped anything yet")
+        return 0
     print(table(("rule", "signature", "owner group", "ranges", "articles", "files"), rows))
     return 0
 
 
 def _search(options: argparse.Namespace) -> int:
-    from voyager_core.catalog.search import SearchQuery, search
+    from voyager_core.catalog.search import TOTAL_CAP, SearchQuery, search
     from voyager_core.cli.session import catalog_session
 
     with catalog_session(load_settings(options.env_file)) as conn:
@@ -111,8 +118,11 @@ def _search(options: argparse.Namespace) -> int:
         )
         for release in page.items
     ]
+    if not rows:
+        print("nothing found")
+        return 0
     print(table(("release", "posted", "size", "files", "name"), rows))
-    print(f"{len(rows)} of {page.total}")
+    print(f"{len(rows)} of {page.total}{' or more' if page.total >= TOTAL_CAP else ''}")
     return 0
 
 
@@ -124,7 +134,7 @@ def _nzb(options: argparse.Namespace) -> int:
     with catalog_session(load_settings(options.env_file)) as conn:
         release = get_release(conn, options.release)
         if release is None:
-            msg = f"there is no release {printable(options.release)}; see `voyager search`"
+            msg = f"there is no release {shortened(options.release)}; see `voyager search`"
             raise PermanentError(msg)
         sys.stdout.buffer.write(build_nzb(release, chunks(conn, release.release_id)))
     return 0
@@ -138,5 +148,6 @@ def _check_catalog(options: argparse.Namespace) -> int:
         findings = check_catalog(conn)
     for finding in findings:
         print(printable(str(finding)))
-    print(f"{len(findings)} differences" if findings else "no difference")
+    found = len(findings)
+    print(f"{found} difference{'s' if found > 1 else ''}" if findings else "no difference")
     return 1 if findings else 0

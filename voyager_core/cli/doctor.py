@@ -1,12 +1,15 @@
 """What a working set-up needs, what is there, and what to do about the rest."""
 
+import errno
 import importlib.util
+import os
 import shutil
 import socket
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from voyager_core.catalog.connect import connect, database_dsn, describe
@@ -16,11 +19,17 @@ from voyager_core.catalog.keys import list_keys
 from voyager_core.catalog.migrate import check_schema
 from voyager_core.catalog.postgres_programs import find_programs
 from voyager_core.cli.output import readable_size
-from voyager_core.errors import VoyagerError
+from voyager_core.errors import TransientError, VoyagerError
+from voyager_core.nntp.account import NewsAccount
 from voyager_core.nntp.client import NewsClient
+from voyager_core.nntp.connection import Deadlines
+from voyager_core.nntp.pool import Pool
 from voyager_core.settings import Settings, load_settings
 
 _ENOUGH_FREE_BYTES = 5_000_000_000
+_NEWS_SECONDS = 15.0
+_ASK_SECONDS = 3.0
+_ASK_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +75,26 @@ def examine(env_file: Path | None = None) -> list[Finding]:
         _ports,
     )
     for part in parts:
-        findings.extend(part(settings))
+        findings.extend(_guarded(part, settings))
     return findings
+
+
+def _guarded(part: Callable[[Settings], Iterator[Finding]], settings: Settings) -> list[Finding]:
+    """Returns what a part found; what it could not even look at is a finding as well."""
+    found: list[Finding] = []
+    try:
+        found.extend(part(settings))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename is not None else ""
+        found.append(
+            Finding(
+                part.__name__.strip("_").replace("_", " "),
+                ok=False,
+                found=f"{place}{error.strerror or error}",
+                advice="check the path and its owner",
+            )
+        )
+    return found
 
 
 def _python() -> Finding:
@@ -94,14 +121,17 @@ def _native() -> Finding:
 
 def _data_dir(settings: Settings) -> Iterator[Finding]:
     folder = settings.data_dir.absolute()
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    try:
-        free = shutil.disk_usage(existing).free
-    except OSError as error:
-        yield Finding(
-            "data folder", ok=False, found=f"{folder}: {error}", advice="mend VOYAGER_DATA_DIR"
-        )
+    existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    problem = ""
+    if not existing.is_dir():
+        problem = f"{existing} is no folder"
+    elif not os.access(existing, os.W_OK | os.X_OK):
+        problem = f"{existing} cannot be written to"
+    if problem:
+        advice = "mend it, or set VOYAGER_DATA_DIR to another folder"
+        yield Finding("data folder", ok=False, found=problem, advice=advice)
         return
+    free = shutil.disk_usage(existing).free
     enough = free >= max(_ENOUGH_FREE_BYTES, settings.spool.min_free_bytes)
     yield Finding(
         "data folder",
@@ -164,42 +194,87 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
 
 
 def _news(settings: Settings) -> Iterator[Finding]:
+    if settings.news.url is None:
+        yield Finding(
+            "news account",
+            ok=False,
+            found="none",
+            advice="set VOYAGER_NEWS__URL=nntps://user:password@host:563 in .env",
+        )
+        return
+    deadlines = Deadlines.of(min(settings.news.timeout_seconds, _NEWS_SECONDS))
     try:
-        client = NewsClient.from_settings(settings.news)
-        if client is None:
-            yield Finding(
-                "news account",
-                ok=False,
-                found="none",
-                advice="set VOYAGER_NEWS__URL=nntps://user:password@host:563 in .env",
-            )
-            return
-        with client:
+        account = NewsAccount.from_url(settings.news.url, connections=1)
+        # One attempt: a person waits for the answer.
+        with NewsClient(
+            account, pool=lambda: Pool(account, deadlines=deadlines, connect_attempts=1)
+        ) as client:
             date = client.date()
-            yield Finding(
-                "news account",
-                ok=True,
-                found=f"the server answers, its clock says {date:%Y-%m-%d %H:%M} UTC",
-            )
+    except TransientError as error:
+        advice = "check host and port in VOYAGER_NEWS__URL, or look again later"
+        yield Finding("news account", ok=False, found=str(error), advice=advice)
     except VoyagerError as error:
         yield Finding("news account", ok=False, found=str(error), advice="mend VOYAGER_NEWS__URL")
+    else:
+        found = f"the server answers, its clock says {date:%Y-%m-%d %H:%M} UTC"
+        yield Finding("news account", ok=True, found=found)
 
 
 def _ports(settings: Settings) -> Iterator[Finding]:
-    for what, host, port, name in (
-        ("API port", settings.api.host, settings.api.port, "VOYAGER_API__PORT"),
-        ("Dagster port", settings.dagster.host, settings.dagster.port, "VOYAGER_DAGSTER__PORT"),
-    ):
-        with socket.socket() as probe:
+    api, dagster = settings.api, settings.dagster
+    yield _port("API port", api.host, api.port, "VOYAGER_API__PORT", _is_voyager_api)
+    yield _port(
+        "Dagster port", dagster.host, dagster.port, "VOYAGER_DAGSTER__PORT", _is_dagster_web
+    )
+
+
+def _port(
+    what: str, host: str, port: int, name: str, is_ours: Callable[[str, int], bool]
+) -> Finding:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                yield Finding(
-                    what,
-                    ok=False,
-                    found=f"{host}:{port}: {error.strerror}",
-                    advice=f"fine when Voyager itself is running; else set {name}",
-                )
-            else:
-                yield Finding(what, ok=True, found=f"{host}:{port} is free")
+            probe.bind(address)
+    except (OSError, UnicodeError) as error:
+        if getattr(error, "errno", None) != errno.EADDRINUSE:
+            reason = getattr(error, "strerror", None) or error
+            setting = name.replace("PORT", "HOST")
+            return Finding(what, False, f"{host}:{port}: {reason}", f"mend {setting} or {name}")  # noqa: FBT003
+        if is_ours(_reachable(host), port):
+            return Finding(what, ok=True, found=f"{host}:{port} is Voyager's, which is running")
+        return Finding(
+            what,
+            ok=False,
+            found=f"{host}:{port} is taken by another program",
+            advice=f"stop that program, or set {name}",
+        )
+    return Finding(what, ok=True, found=f"{host}:{port} is free")
+
+
+def _reachable(host: str) -> str:
+    """Returns where a server that listens on an address can be asked."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+
+
+def _is_voyager_api(host: str, port: int) -> bool:
+    answer = _ask(host, port, "/api?t=caps")
+    return b"<caps>" in answer and b"Voyager" in answer
+
+
+def _is_dagster_web(host: str, port: int) -> bool:
+    return b"dagster_webserver_version" in _ask(host, port, "/server_info")
+
+
+def _ask(host: str, port: int, path: str) -> bytes:
+    """Returns the beginning of what a web server answers; empty when it is none."""
+    connection = HTTPConnection(host, port, timeout=_ASK_SECONDS)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().read(_ASK_BYTES)
+    except (OSError, HTTPException):
+        return b""
+    finally:
+        connection.close()

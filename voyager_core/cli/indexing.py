@@ -4,6 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
+from voyager_core.cli.arguments import text
+
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Adds the commands."""
@@ -17,7 +19,9 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         metavar="INPUT",
         help="overview files (.over, .over.gz) or folders of captured ranges",
     )
-    replay.add_argument("--group", required=True, help="the newsgroup that the lines come from")
+    replay.add_argument(
+        "--group", type=text, required=True, help="the newsgroup that the lines come from"
+    )
     replay.add_argument("--out", type=Path, help="write Parquet into this folder")
     replay.add_argument("--json", action="store_true", help="print the totals as one JSON object")
     replay.set_defaults(run=_replay)

@@ -1,11 +1,15 @@
 """The entry point: parses arguments, runs a command, turns errors into messages."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from io import TextIOWrapper, UnsupportedOperation
 from pathlib import Path
 
 from voyager_core.cli import admin, catalog, groups, indexing, services
+from voyager_core.cli.output import printable_lines
 from voyager_core.errors import VoyagerError
 from voyager_core.logs import configure_logging
 
@@ -34,19 +38,46 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage."""
+    _accept_any_terminal()
     options = build_parser().parse_args(arguments)
     configure_logging(verbose=options.verbose)
     run: Command = options.run
     try:
-        return run(options)
+        code = run(options)
+        # What is still buffered must fail here and not at exit, where nobody catches it.
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except VoyagerError as error:
-        print(f"voyager: {error}", file=sys.stderr)
-        return EXIT_ERROR
+        return _failed(str(error))
     except BrokenPipeError:
-        # The reader (`| head`) has what it wanted; Python would complain again at exit.
-        sys.stdout = open("/dev/null", "w")  # noqa: SIM115, PTH123
+        # The reader (`| head`) has what it wanted.
+        _drop_output()
         return 0
+    except OSError as error:
+        _drop_output()
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return _failed(f"{place}{error.strerror or error}")
     except KeyboardInterrupt:
         print("voyager: stopped", file=sys.stderr)
         return EXIT_INTERRUPTED
+    return code
 
+
+def _failed(message: str) -> int:
+    print(f"voyager: {printable_lines(message)}", file=sys.stderr)
+    return EXIT_ERROR
+
+
+def _accept_any_terminal() -> None:
+    """Lets a terminal without a character show a `?` in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _drop_output() -> None:
+    """Sends what is still buffered nowhere, else Python complains about it at exit."""
+    with suppress(OSError, UnsupportedOperation, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -27,28 +27,49 @@ def printable(text: str) -> str:
     )
 
 
+def printable_lines(text: str) -> str:
+    """Returns text of several lines, each printable."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """Returns a text for a message: printable, its end cut off when it is long."""
+    return printable(text if len(text) <= length else f"{text[: length - 1]}…")
+
+
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Returns rows as aligned columns; numbers are set right."""
     body = [[printable(str(cell)) for cell in row] for row in rows]
-    source = [list(row) for row in body]
     widths = [
-        max([len(heading), *(len(row[column]) for row in source)])
+        max([len(heading), *(_columns(row[column]) for row in body)])
         for column, heading in enumerate(headings)
     ]
     numeric = [
-        bool(source) and all(_is_number(row[column]) for row in source)
+        bool(body) and all(_is_number(row[column]) for row in body)
         for column in range(len(headings))
     ]
 
     def line(cells: Sequence[str]) -> str:
-        return "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(cells, widths, numeric, strict=True)
-        ).rstrip()
+        padded: list[str] = []
+        for cell, width, right in zip(cells, widths, numeric, strict=True):
+            space = " " * (width - _columns(cell))
+            padded.append(space + cell if right else cell + space)
+        return "  ".join(padded).rstrip()
 
     rule = ["─" * width for width in widths]
-    return "\n".join([line(list(headings)), line(rule), *(line(row) for row in source)])
+    return "\n".join([line(list(headings)), line(rule), *(line(row) for row in body)])
+
+
+def _columns(text: str) -> int:
+    """Returns how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(",", "").replace(".", "").removesuffix(" %").isdigit()
+    digits = text.replace(",", "").replace(".", "").removesuffix(" %")
+    return digits.isdecimal() or text == "-"

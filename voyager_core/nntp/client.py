@@ -13,7 +13,6 @@ from voyager_core.nntp.connection import Deadlines
 from voyager_core.nntp.errors import Cut
 from voyager_core.nntp.overview import GroupMarks, OverviewBlock
 from voyager_core.nntp.pool import Pool
-from voyager_core.settings import NewsSettings
 
 _T = TypeVar("_T")
 
@@ -50,18 +49,6 @@ class NewsClient:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._pool: Pool | None = None
-
-    @classmethod
-    def from_settings(cls, settings: NewsSettings) -> "NewsClient | None":
-        """Returns a client for the account in the settings; None when there is none.
-
-        Raises:
-            AccountError: the URL cannot be used.
-        """
-        if settings.url is None:
-            return None
-        account = NewsAccount.from_url(settings.url, connections=settings.connections)
-        return cls(account, deadlines=Deadlines.of(settings.timeout_seconds))
 
     def __enter__(self) -> Self:
         """Starts the loop.

@@ -1,6 +1,7 @@
 """Making a connection: finding the host, TCP, TLS, and what each can fail with."""
 
 import asyncio
+import os
 import socket
 import ssl
 
@@ -44,8 +45,9 @@ async def connect(
         msg = f"the host {account.host} of the news URL was not found ({error.strerror})"
         raise ConnectFailed(msg) from error
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        msg = f"no connection to {server} ({reason})"
+        # asyncio puts "Connect call failed" in the place of the system's own words.
+        number = getattr(error, "errno", None)
+        msg = f"no connection to {server} ({os.strerror(number) if number else error})"
         raise ConnectFailed(msg) from error
 
 
