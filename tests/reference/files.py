@@ -187,8 +187,8 @@ class Oracle:
             if siblings[details.of(details.head), details.segment.total] == 1:
                 kept.flags |= FILE_FLAGS["counter_uncertain"]
             lowest = kept.lowest()
-            for each in kept.articles:
-                each.part = 1
+            for article in kept.articles:
+                article.part = 1
             kept.total = 1
             self._join(self._key(text, cuts, 1), kept, lowest)
 

@@ -425,8 +425,8 @@ def _in_the_clear(s: bytes, segment: Segment, first: int, limit: int) -> _Found 
     while digits := list(re.finditer(rb"[0-9]", s[first:end])):
         last = first + digits[-1].start()
         file = bare_ending_at(s, last + 1)
-        usable = file and file.mark != "stroke" and file.start >= first
-        if file and usable and words.separator_at(s, file.end):
+        fits = file and file.mark != "stroke" and file.start >= first
+        if file and fits and words.separator_at(s, file.end):
             name = None if segment.cuts_out(file) else clear(s, file.end, limit)
             if name:
                 return _Found(name, file)

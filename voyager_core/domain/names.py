@@ -114,6 +114,8 @@ def scene_name(text: str) -> str:
     parts are enough before a group in capitals.
     """
     best = ""
+    if "-" not in text:
+        return best
     for match in _FULL_OF_DOTS.finditer(_PRESENTS.sub("", text)):
         name = match[0].strip("-._,")
         parts = [part for part in re.split(r"[._]", name) if part]

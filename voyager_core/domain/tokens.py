@@ -24,6 +24,7 @@ OPTIONAL_WORDS = frozenset({"and", "the"})
 
 _APOSTROPHES = "'’‘`´ʼ‛′"  # noqa: RUF001 - these are the characters that people type
 _QUOTES = '"“”„«»'
+_ASCII_PIECE = re.compile(r"[A-Za-z0-9'`]+")
 _TERM = re.compile(r"""(?P<negate>--?|!)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))""")
 
 _LETTERS = str.maketrans(
@@ -212,7 +213,7 @@ def _halves(raw: str) -> list[str]:
 def _split(text: str) -> tuple[str, ...]:
     """Cuts at everything but letters, digits and apostrophes, and joins the known pairs."""
     if text.isascii():
-        pieces = re.findall(r"[A-Za-z0-9'`]+", text)
+        pieces = _ASCII_PIECE.findall(text)
     else:
         pieces = "".join(
             char if char in _APOSTROPHES or unicodedata.category(char)[0] in "LNM" else " "
@@ -225,6 +226,10 @@ def _joined(pieces: list[str]) -> Iterator[str]:
     at = 0
     while at < len(pieces):
         first = pieces[at].lower()
+        if first not in _FIRST_OF_PAIR and first[0] != "s":
+            yield pieces[at]
+            at += 1
+            continue
         second = pieces[at + 1].lower() if at + 1 < len(pieces) else ""
         if first in _FIRST_OF_PAIR and (first, second) in _PAIRS:
             yield _PAIRS[first, second]
@@ -248,7 +253,7 @@ def _is_episode(word: str) -> bool:
 def _fold(word: str) -> str:
     """Returns a word in lower case without apostrophes, accents and ligatures."""
     if word.isascii():
-        return re.sub(r"['`]", "", word).lower()
+        return word.replace("'", "").replace("`", "").lower()
     text = unicodedata.normalize("NFKD", word).casefold()
     text = unicodedata.normalize("NFKD", text)
     text = "".join(char for char in text if not "̀" <= char <= "ͯ" and char not in _APOSTROPHES)
@@ -277,7 +282,7 @@ def _spellings(name: str) -> Iterator[str]:
         if not word:
             continue
         yield from _first_spellings(word)
-        halves = _halves(raw)
+        halves = () if raw.isalnum() else _halves(raw)
         if len(halves) > 1:
             yield from halves
         elif word in _CONTRACTED and before:
@@ -286,7 +291,7 @@ def _spellings(name: str) -> Iterator[str]:
             expanded = _fold(raw.lower().translate(_UMLAUTS))
             if expanded.isascii():
                 yield expanded
-        before = word if word.isalpha() and len(word) > 1 else ""
+        before = word if len(word) > 1 and word.isalpha() else ""
 
 
 def _first_spellings(word: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.categories import category_of
-from voyager_core.domain.episodes import parse_episode
+from voyager_core.domain.episodes import Episode, parse_episode
 from voyager_core.domain.names import is_readable_name
 from voyager_core.domain.rulesets import RuleSet
 from voyager_core.domain.tokens import token_hashes
@@ -32,6 +32,10 @@ from voyager_core.header_pass.schemas import (
 
 _UINT32_MAX = (1 << 32) - 1
 _KEY = ["release_key", "session"]
+_SAID = [
+    *("is_readable", "category", "season", "season_last", "episode", "episode_last"),
+    *("aired_on", "year"),
+]
 _NEEDED = [
     *(*_KEY, "release_name", "file_key", "name", "poster", "poster_constant", "group", "groups"),
     *("first_posted_at", "last_posted_at", "first_number", "file_total", "parts_total"),
@@ -134,7 +138,7 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
             pl.col("release_name").first().alias("name"),
             pl.when(constant).then(pl.col("poster").first()).alias("poster"),
             pl.col("group").first(),
-            pl.col("groups").unique(maintain_order=True),
+            pl.col("groups").unique(maintain_order=True).str.join(" "),
             pl.col("first_posted_at").min().alias("posted_at"),
             pl.col("last_posted_at").max(),
             pl.col("file_key").n_unique().alias("files"),
@@ -147,48 +151,60 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
             pl.col("_par2").any().alias("has_par2"),
         )
     )
-    # Nearly every release has one list of groups; where there are more, the first goes first.
-    groups = [list(dict.fromkeys(" ".join(each).split())) for each in releases["groups"].to_list()]
-    releases = releases.with_columns(groups=pl.Series(groups, dtype=pl.List(pl.String)))
+    releases = releases.with_columns(groups=_lists_of_groups(releases["groups"]))
     return releases.join(_said_by_names(releases, now=now), on=["name", "group"], how="left")
+
+
+def _lists_of_groups(joined: pl.Series) -> pl.Series:
+    """Returns the distinct groups of each text, in the order of their first mention."""
+    # There are far fewer crosspostings than releases.
+    texts = joined.unique()
+    distinct = [" ".join(dict.fromkeys(text.split())) for text in texts.to_list()]
+    replaced = joined.replace_strict(texts, pl.Series(distinct, dtype=pl.String))
+    is_empty = replaced == ""
+    lists = replaced.to_frame("text").select(
+        pl.when(is_empty)
+        .then(pl.lit([], pl.List(pl.String)))
+        .otherwise(pl.col("text").str.split(" "))
+    )
+    return lists.to_series()
 
 
 def _said_by_names(releases: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
     """Returns what follows from each distinct name and group."""
     names = releases.select("name", "group").unique()
-    rows = [_said_by(name, group, now=now) for name, group in names.iter_rows()]
-    types = {
-        each: RELEASES[each]
-        for each in (
-            "is_readable",
-            "category",
-            "season",
-            "season_last",
-            "episode",
-            "episode_last",
-            "aired_on",
-            "year",
-            "tok",
-        )
-    }
-    return pl.concat([names, pl.DataFrame(rows, schema=types)], how="horizontal")
+    columns: dict[str, list[object]] = {column: [] for column in _SAID}
+    rows: list[int] = []
+    tokens: list[int] = []
+    for row, (name, group) in enumerate(names.iter_rows()):
+        is_readable = is_readable_name(name)
+        # A random word states nothing, whatever digits it holds.
+        episode = parse_episode(name) if is_readable or not name.isalnum() else Episode()
+        year = episode.year
+        columns["is_readable"].append(is_readable)
+        columns["category"].append(category_of(name, is_readable=is_readable, group=group))
+        columns["season"].append(episode.season)
+        columns["season_last"].append(episode.season_last)
+        columns["episode"].append(episode.episode)
+        columns["episode_last"].append(episode.episode_last)
+        columns["aired_on"].append(episode.air_date)
+        columns["year"].append(year if year is None or year <= now.year + 1 else None)
+        hashes = token_hashes(name)
+        rows += [row] * len(hashes)
+        tokens += hashes
+    said = pl.DataFrame(columns, schema={column: RELEASES[column] for column in _SAID})
+    return pl.concat([names, said], how="horizontal").with_columns(
+        tok=_lists(rows, tokens, len(names))
+    )
 
 
-def _said_by(name: str, group: str, *, now: datetime) -> dict[str, object]:
-    is_readable = is_readable_name(name)
-    episode = parse_episode(name)
-    year = episode.year
-    return {
-        "is_readable": is_readable,
-        "category": category_of(name, is_readable=is_readable, group=group),
-        "season": episode.season,
-        "season_last": episode.season_last,
-        "episode": episode.episode,
-        "episode_last": episode.episode_last,
-        "aired_on": episode.air_date,
-        "year": year if year is None or year <= now.year + 1 else None,
-        "tok": token_hashes(name),
-    }
+def _lists(rows: list[int], values: list[int], height: int) -> pl.Series:
+    """Returns the values of each row as one list; polars is slow with lists of lists."""
+    flat = pl.DataFrame({"row": rows, "tok": values}, schema={"row": pl.UInt32, "tok": pl.Int32})
+    every = pl.DataFrame({"row": range(height)}, schema={"row": pl.UInt32})
+    lists = flat.group_by("row", maintain_order=True).agg("tok")
+    joined = every.join(lists, on="row", how="left", maintain_order="left")
+    return joined["tok"].fill_null(pl.Series([[]], dtype=RELEASES["tok"]))
 
 
 def _chunks(files: pl.DataFrame) -> pl.DataFrame:

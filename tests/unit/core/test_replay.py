@@ -93,7 +93,11 @@ def test_captured_range_is_replayed_within_its_bounds(text, tmp_path):
     assert len(truth) == 9
 
 
-@pytest.mark.parametrize("content", [gzip.compress(b"1\tx\r\n")[:-6], b"\x1f\x8b\x00garbage"])
+@pytest.mark.parametrize(
+    "content",
+    [gzip.compress(b"1\tx\r\n")[:-6], b"\x1f\x8b\x00garbage"],
+    ids=["cut off", "no gzip"],
+)
 def test_broken_gzip_is_an_error_that_names_the_file(content, tmp_path):
     path = tmp_path / "broken.over.gz"
     path.write_bytes(content)
