@@ -394,6 +394,25 @@ def test_folder_that_holds_something_else_is_left_alone(folder):
     assert (folder / "cluster" / "letter.txt").read_text() == "mine"
 
 
+def test_lost_password_is_an_error(folder):
+    with EmbeddedPostgres(folder, options=FAST):
+        pass
+    (folder / "password").unlink()
+    with pytest.raises(EmbeddedError, match="password is missing"):
+        EmbeddedPostgres(folder, options=FAST).start()
+
+
+def test_server_that_never_gets_ready_is_given_up_and_ended(folder):
+    server = EmbeddedPostgres(folder, options=FAST, timeout_seconds=30)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server, "_timeout", 0)
+        patch.setattr(server, "_join", lambda: False)
+        with pytest.raises(EmbeddedError, match="did not become ready within 0 seconds"):
+            server.start()
+    with server:
+        assert server.owned
+
+
 def test_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(EmbeddedError, match="cannot be made"):

@@ -22,6 +22,7 @@ from tests.support.spans import (
     release,
     store,
 )
+from voyager_core.catalog import writing
 from voyager_core.catalog.checks import (
     Finding,
     check_generations,
@@ -417,15 +418,13 @@ def test_fragments_wait_beside_the_catalog(catalog):
 
 def breaking_at_copy(monkeypatch, action) -> None:
     """Makes the next writing of candidates do something first, inside the transaction."""
-    from voyager_core.catalog import spans
-
-    real = spans._write_candidates
+    real = writing._write_candidates
 
     def late(conn, candidates, placed):
         action(conn)
         real(conn, candidates, placed)
 
-    monkeypatch.setattr(spans, "_write_candidates", late)
+    monkeypatch.setattr(writing, "_write_candidates", late)
 
 
 CONTENTS = built(

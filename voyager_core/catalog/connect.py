@@ -176,5 +176,14 @@ def describe(dsn: str) -> str:
 
 
 def _options(statement_timeout_seconds: float) -> str:
-    milliseconds = round(statement_timeout_seconds * 1000)
-    return f"-c timezone=UTC -c statement_timeout={milliseconds}"
+    settings = {
+        "timezone": "UTC",
+        "statement_timeout": round(statement_timeout_seconds * 1000),
+        # Sessions of a machine that is gone, or of a process that is stopped, keep their locks
+        # only so long.
+        "tcp_keepalives_idle": 60,
+        "tcp_keepalives_interval": 10,
+        "tcp_keepalives_count": 6,
+        "idle_in_transaction_session_timeout": "15min",
+    }
+    return " ".join(f"-c {name}={value}" for name, value in settings.items())

@@ -12,8 +12,6 @@ believed when its process is a `postgres` that works in this very data directory
 import fcntl
 import logging
 import os
-import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -35,12 +33,20 @@ from voyager_core.catalog.connect import (
     embedded_dir,
 )
 from voyager_core.catalog.errors import EmbeddedError, catalog_errors
+from voyager_core.catalog.postgres_cluster import (
+    PASSWORD_FILE,
+    USER,
+    create_cluster,
+    give,
+    major_of,
+    processes_in,
+    write_private,
+)
 from voyager_core.catalog.postgres_programs import Programs, RunAs, choose_user, find_programs
 from voyager_core.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-USER = "voyager"
 ADMIN_DATABASE = "postgres"
 
 DEFAULT_OPTIONS: Mapping[str, str] = {
@@ -109,7 +115,7 @@ class EmbeddedPostgres:
     def pid(self) -> int | None:
         """The process id of the running server, None when it is not running."""
         pid = self._written_pid()
-        return pid if pid in _processes_in(self.cluster) else None
+        return pid if pid in processes_in(self.cluster) else None
 
     def start(self) -> Self:
         """Starts the server, or joins the one that runs on this folder already.
@@ -128,11 +134,7 @@ class EmbeddedPostgres:
         with self._locked(deadline):
             while not (self._join() if self._is_occupied() else self._launch(deadline)):
                 if time.monotonic() > deadline:
-                    msg = (
-                        f"PostgreSQL on {self.cluster} did not become ready within "
-                        f"{self._timeout:g} seconds; its log ends with:\n{self._log_tail()}"
-                    )
-                    raise EmbeddedError(msg)
+                    raise self._late()
                 time.sleep(_POLL_SECONDS)
         return self
 
@@ -207,7 +209,7 @@ class EmbeddedPostgres:
         Children that outlive a killed server end by themselves; starting beside them would
         be refused by their shared memory, so they count as occupation as well.
         """
-        if _processes_in(self.cluster):
+        if processes_in(self.cluster):
             return True
         with suppress(FileNotFoundError):
             (self.cluster / "postmaster.pid").unlink()
@@ -219,7 +221,7 @@ class EmbeddedPostgres:
         try:
             # Line 4 is the port, line 8 the state that the server itself reports.
             port, state = int(self._pid_file()[3]), self._pid_file()[7].strip()
-            password = (self.data_dir / "password").read_text(encoding="utf-8").strip()
+            password = (self.data_dir / PASSWORD_FILE).read_text(encoding="utf-8").strip()
         except (OSError, ValueError, IndexError):
             return False
         # Children of a killed server still hold its port, where nobody answers.
@@ -237,7 +239,7 @@ class EmbeddedPostgres:
             return False
         self._dsn = dsn
         (self.data_dir / "port").write_text(f"{port}\n", encoding="utf-8")
-        _write_private(self.data_dir / DSN_FILE, _replace_database(dsn, CATALOG_DATABASE) + "\n")
+        write_private(self.data_dir / DSN_FILE, _replace_database(dsn, CATALOG_DATABASE) + "\n")
         return True
 
     def _launch(self, deadline: float) -> bool:
@@ -246,15 +248,9 @@ class EmbeddedPostgres:
         for attempt in range(_BUSY_PORT_TRIES):
             port = self._port or (self._last_port() if attempt == 0 else 0) or _free_port()
             keeper = self._spawn(programs, run_as, port)
-            while keeper.process.poll() is None and time.monotonic() < deadline:
-                if self.pid == keeper.process.pid and self._join():
-                    self._keeper = keeper
-                    logger.info("PostgreSQL %s runs on port %s", programs.major, port)
-                    return True
-                time.sleep(_POLL_SECONDS)
-            if keeper.process.poll() is None:
-                keeper.process.send_signal(signal.SIGINT)
-                return False
+            if self._is_up(keeper, deadline):
+                logger.info("PostgreSQL %s runs on port %s", programs.major, port)
+                return True
             tail = self._log_tail()
             if "postmaster.pid" in tail and "already exists" in tail:
                 return False
@@ -264,75 +260,45 @@ class EmbeddedPostgres:
         msg = f"PostgreSQL finds no free port on 127.0.0.1:\n{self._log_tail()}"
         raise EmbeddedError(msg)
 
+    def _is_up(self, keeper: "_Keeper", deadline: float) -> bool:
+        """Waits until a started server lets somebody in; False when it ended instead."""
+        try:
+            while keeper.process.poll() is None:
+                if self.pid == keeper.process.pid and self._join():
+                    self._keeper = keeper
+                    return True
+                if time.monotonic() > deadline:
+                    raise self._late()
+                time.sleep(_POLL_SECONDS)
+        finally:
+            if self._keeper is None:
+                keeper.process.send_signal(signal.SIGINT)
+        return False
+
+    def _late(self) -> EmbeddedError:
+        return EmbeddedError(
+            f"PostgreSQL on {self.cluster} did not become ready within {self._timeout:g} seconds; "
+            f"its log ends with:\n{self._log_tail()}"
+        )
+
     def _prepare(self) -> tuple[Programs, RunAs]:
         """Finds programs and user, and creates the cluster when there is none."""
-        version_file = self.cluster / "PG_VERSION"
         try:
-            major = int(version_file.read_text()) if version_file.exists() else None
-            if major is None and self.cluster.exists() and any(self.cluster.iterdir()):
-                msg = f"{self.cluster} holds something that is no PostgreSQL data directory"
-                raise EmbeddedError(msg)
+            major = major_of(self.cluster)
             programs = find_programs(self._pgbin, major=major)
             run_as = choose_user(programs, self.data_dir)
             if major is None:
-                self._create_cluster(programs, run_as)
+                sync = self._options.get("fsync") != "off"
+                create_cluster(self.cluster, programs, run_as, sync=sync)
+            elif not (self.data_dir / PASSWORD_FILE).exists():
+                msg = f"{self.data_dir / PASSWORD_FILE} is missing, without it nobody gets in"
+                raise EmbeddedError(msg)
             elif os.geteuid() == 0:
-                _give(self.cluster, run_as.owner)
-        except (OSError, ValueError) as error:
+                give(self.cluster, run_as.owner)
+        except OSError as error:
             msg = f"PostgreSQL's folder {self.data_dir} cannot be used: {error}"
             raise EmbeddedError(msg) from error
         return programs, run_as
-
-    def _create_cluster(self, programs: Programs, run_as: RunAs) -> None:
-        """Runs initdb beside the final place and renames, so that no half made one stays."""
-        password = secrets.token_urlsafe(24)
-        _write_private(self.data_dir / "password", password + "\n")
-        new = self.data_dir / "cluster.new"
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir(mode=0o700)
-        password_file = self.data_dir / "initdb.password"
-        _write_private(password_file, password)
-        if os.geteuid() == 0:
-            os.chown(new, *run_as.owner)
-            os.chown(password_file, *run_as.owner)
-        arguments = [
-            f"--pgdata={new}",
-            f"--username={USER}",
-            f"--pwfile={password_file}",
-            "--auth=scram-sha-256",
-            "--encoding=UTF8",
-            "--locale=C.UTF-8" if programs.major < 17 else "--locale=C",
-            "--no-instructions",
-        ]
-        if programs.major >= 17:
-            # The same order of text on every machine, whatever its C library.
-            arguments += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        if self._options.get("fsync") == "off":
-            arguments.append("--no-sync")
-        try:
-            done = subprocess.run(  # noqa: S603 - the program was found above
-                run_as.command(programs.initdb, *arguments),
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=self._timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            msg = f"initdb did not end within {self._timeout:g} seconds"
-            raise EmbeddedError(msg) from error
-        finally:
-            password_file.unlink(missing_ok=True)
-        if done.returncode != 0:
-            msg = (
-                f"initdb failed in {self.data_dir}:\n{(done.stderr or done.stdout).strip()[-800:]}"
-            )
-            raise EmbeddedError(msg)
-        with suppress(FileNotFoundError):
-            self.cluster.rmdir()
-        new.rename(self.cluster)
 
     def _spawn(self, programs: Programs, run_as: RunAs, port: int) -> "_Keeper":
         log = self.data_dir / "postgres.log"
@@ -412,55 +378,11 @@ def embedded_postgres(settings: Settings) -> EmbeddedPostgres:
     return EmbeddedPostgres(embedded_dir(settings))
 
 
-def _processes_in(cluster: Path) -> set[int]:
-    """Returns the living `postgres` processes whose working directory is the data directory."""
-    try:
-        place = cluster.stat()
-    except FileNotFoundError:
-        return set()
-    found: set[int] = set()
-    for entry in os.listdir("/proc"):  # noqa: PTH208 - a hot loop over thousands of processes
-        if not entry.isdigit():
-            continue
-        try:
-            program = os.readlink(f"/proc/{entry}/exe")  # noqa: PTH115 - it may be deleted
-            # The exe link of an upgraded program ends in " (deleted)".
-            if not os.path.basename(program).startswith("postgres"):  # noqa: PTH119
-                continue
-            there = os.stat(f"/proc/{entry}/cwd")  # noqa: PTH116 - a link of the kernel's own
-            state = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[0]
-        except (OSError, IndexError):
-            continue
-        if (there.st_dev, there.st_ino) == (place.st_dev, place.st_ino) and state not in "ZX":
-            found.add(int(entry))
-    return found
-
-
-def _give(folder: Path, owner: tuple[int, int]) -> None:
-    """Makes a tree belong to a user, after it was copied or the user changed."""
-    status = folder.stat()
-    if (status.st_uid, status.st_gid) == owner:
-        return
-    for root, folders, files in os.walk(folder):
-        for name in ("", *folders, *files):
-            os.chown(Path(root, name), *owner, follow_symlinks=False)
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     return port
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner may read, whole or not at all."""
-    temporary = path.with_name(path.name + ".new")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    temporary.replace(path)
 
 
 def _replace_database(dsn: str, database: str) -> str:

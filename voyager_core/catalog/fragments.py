@@ -17,8 +17,8 @@ from voyager_core.catalog.spans import (
     read_contents,
     require_idle,
     summary,
-    write,
 )
+from voyager_core.catalog.writing import write
 from voyager_core.domain.ranges import Span
 
 PATIENCE_SECONDS = 86_400

@@ -245,6 +245,11 @@ def count_grab(
         )
         if done.rowcount == 1:
             conn.execute("update release set grabs = grabs + 1 where release_id = %s", [release_id])
+            conn.execute(
+                "delete from api_grab where api_key_id = %s"
+                " and grabbed_on < (coalesce(%s, now()) at time zone 'UTC')::date - 1",
+                [api_key_id, now],
+            )
         return done.rowcount == 1
 
 

@@ -128,7 +128,7 @@ _SETTLE = """
          where newsgroup_id = %(newsgroup_id)s and settled_at is null
            and posted_at > %(first)s and last_posted_at < %(last)s and posted_at < %(last)s
            and changed_at <= coalesce(%(now)s, now()) - make_interval(secs => %(idle)s)
-         order by release_id limit %(limit)s for update skip locked),
+         limit %(limit)s for update skip locked),
     done as (
         update release r set settled_at = coalesce(%(now)s, now())
           from finished f where r.release_id = f.release_id and r.settled_at is null

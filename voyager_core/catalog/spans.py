@@ -6,20 +6,16 @@ anything. Any failure, the death of the client or of the server leaves nothing b
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
-from psycopg.types.json import Jsonb
 
 from voyager_core.catalog.built import (
     Built,
-    CandidateIn,
-    FragmentIn,
-    RuleCountIn,
     candidates_of,
     fragments_of,
     group_names,
@@ -31,14 +27,21 @@ from voyager_core.catalog.built import (
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import SpanError, catalog_errors
 from voyager_core.catalog.months import ensure_months, posting_month
-from voyager_core.catalog.parts import Part
-from voyager_core.catalog.placing import Placed, place
+from voyager_core.catalog.placing import Placed
 from voyager_core.catalog.ranges import RangeRow, Versions, get_range
+from voyager_core.catalog.writing import (
+    Contents,
+    add_counts,
+    add_rejects,
+    newsgroup_of,
+    write,
+)
 from voyager_core.domain.ranges import Span
 
 logger = logging.getLogger(__name__)
 
 DEADLOCK_TRIES = 5
+LOCK_TIMEOUT = "10min"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +73,6 @@ class Stored:
     candidates: int = 0
     state: str = ""
     resume_at: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """The frames of a span as rows, ready to be written."""
-
-    parts: Sequence[Part]
-    fragments: Sequence[FragmentIn]
-    candidates: Sequence[CandidateIn]
-    counts: Sequence[RuleCountIn]
-    samples: Sequence[tuple[str, int | None, str]]
-
-    @property
-    def segments(self) -> int:
-        """Segments in chunks."""
-        return sum(part.facts.segments for part in self.parts)
-
-    @property
-    def dropped(self) -> int:
-        """Articles of files that a rule dropped."""
-        return sum(count.articles for count in self.counts)
 
 
 def store_span(
@@ -150,8 +132,8 @@ def store_span(
             if row is None:
                 return Stored(stored=False)
             placed = write(conn, contents, range_id=range_id, span=span, origin="span")
-            _add_counts(conn, range_id, contents.counts)
-            _add_rejects(conn, range_id, rejected)
+            add_counts(conn, range_id, contents.counts)
+            add_rejects(conn, range_id, rejected)
             return summary(contents, placed, state=row[0], resume_at=row[1])
 
         return in_transaction(conn, work)
@@ -252,6 +234,9 @@ def in_transaction(conn: Connection, work: Callable[[], Stored]) -> Stored:
 
 def _attempt(conn: Connection, work: Callable[[], Stored]) -> Stored:
     with conn.transaction():
+        # Each statement must see what the one whose lock it waited for has committed.
+        conn.execute("set transaction isolation level read committed")
+        conn.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'")
         outcome = work()
         if not outcome.stored:
             raise psycopg.Rollback
@@ -293,24 +278,6 @@ def name_groups(conn: Connection, names: Sequence[str]) -> dict[str, int]:
     return known
 
 
-def newsgroup_of(conn: Connection, range_id: int) -> int:
-    """Returns the newsgroup of a range."""
-    row = conn.execute("select newsgroup_id from range where range_id = %s", [range_id]).fetchone()
-    return int(row[0]) if row is not None else 0
-
-
-def write(
-    conn: Connection, contents: Contents, *, range_id: int, span: Span, origin: str
-) -> Placed:
-    """Writes releases, chunks, fragments, candidates and samples, inside a transaction."""
-    placed = place(conn, contents.parts)
-    _write_chunks(conn, contents.parts, placed, range_id=range_id, span=span, origin=origin)
-    _write_fragments(conn, contents.fragments, range_id)
-    _write_candidates(conn, contents.candidates, placed)
-    _write_samples(conn, contents.samples, range_id)
-    return placed
-
-
 def summary(contents: Contents, placed: Placed, *, state: str, resume_at: int) -> Stored:
     """Returns what was written."""
     return Stored(
@@ -339,154 +306,6 @@ def _range_of(conn: Connection, span: Span, range_id: int) -> RangeRow:
     return row
 
 
-def _write_chunks(
-    conn: Connection,
-    parts: Iterable[Part],
-    placed: Placed,
-    *,
-    range_id: int,
-    span: Span,
-    origin: str,
-) -> None:
-    with (
-        conn.cursor() as cursor,
-        cursor.copy(
-            "copy chunk (posted_month, release_id, range_id, low, high, origin, posted_at,"
-            " last_posted_at, files, files_expected, segments, segments_expected, size_bytes,"
-            " has_par2, payload) from stdin (format binary)"
-        ) as copy,
-    ):
-        copy.set_types(
-            [
-                "date",
-                "int8",
-                "int4",
-                "int8",
-                "int8",
-                "text",
-                "timestamptz",
-                "timestamptz",
-                "int4",
-                "int4",
-                "int4",
-                "int8",
-                "int8",
-                "bool",
-                "bytea",
-            ]
-        )
-        for part in parts:
-            facts = part.facts
-            copy.write_row(
-                (
-                    posting_month(facts.posted_at),
-                    placed.release_ids[part.release_key, part.session],
-                    range_id,
-                    span.low,
-                    span.high,
-                    origin,
-                    facts.posted_at,
-                    facts.last_posted_at,
-                    facts.files,
-                    facts.files_expected,
-                    facts.segments,
-                    facts.segments_expected,
-                    facts.size_bytes,
-                    facts.has_par2,
-                    part.payload,
-                )
-            )
-
-
-def _write_fragments(conn: Connection, fragments: Sequence[FragmentIn], range_id: int) -> None:
-    if not fragments:
-        return
-    newsgroup_id = newsgroup_of(conn, range_id)
-    with (
-        conn.cursor() as cursor,
-        cursor.copy(
-            "copy fragment (newsgroup_id, range_id, file_key, base_key, release_key, reach_low,"
-            " reach_high, first_number, last_number, posted_at, segments, file, payload)"
-            " from stdin (format binary)"
-        ) as copy,
-    ):
-        copy.set_types(
-            ["int4", "int4", *["int8"] * 7, "timestamptz", "int4", "jsonb", "bytea"],
-        )
-        for one in fragments:
-            copy.write_row(
-                (
-                    newsgroup_id,
-                    range_id,
-                    one.file_key,
-                    one.base_key,
-                    one.release_key,
-                    one.reach_low,
-                    one.reach_high,
-                    one.first_number,
-                    one.last_number,
-                    one.posted_at,
-                    one.segments,
-                    Jsonb(one.file),
-                    one.payload,
-                )
-            )
-
-
-def _write_candidates(conn: Connection, candidates: Sequence[CandidateIn], placed: Placed) -> None:
-    if not candidates:
-        return
-    with (
-        conn.cursor() as cursor,
-        cursor.copy(
-            "copy candidate (release_id, file_key, part, kind, message_id)"
-            " from stdin (format binary)"
-        ) as copy,
-    ):
-        copy.set_types(["int8", "int8", "int4", "text", "text"])
-        for one in candidates:
-            release_id = placed.release_ids.get((one.release_key, one.session))
-            if release_id is None:
-                msg = f"candidate {one.message_id} belongs to a release that is not in the span"
-                raise SpanError(msg)
-            copy.write_row((release_id, one.file_key, one.part, one.kind, one.message_id))
-
-
-def _write_samples(
-    conn: Connection, samples: Sequence[tuple[str, int | None, str]], range_id: int
-) -> None:
-    if not samples:
-        return
-    conn.cursor().executemany(
-        "insert into rule_sample (range_id, rule, release_key, detail)"
-        " values (%s, %s, %s, %s::jsonb)",
-        [(range_id, *sample) for sample in samples],
-    )
-
-
-def _add_counts(conn: Connection, range_id: int, counts: Sequence[RuleCountIn]) -> None:
-    if not counts:
-        return
-    conn.cursor().executemany(
-        "insert into range_rule_count as c"
-        " (range_id, rule, signature, owner_group, articles, files)"
-        " values (%s, %s, %s, %s, %s, %s)"
-        " on conflict (range_id, rule, signature, owner_group) do update"
-        " set articles = c.articles + excluded.articles, files = c.files + excluded.files",
-        [(range_id, c.rule, c.signature, c.owner_group, c.articles, c.files) for c in counts],
-    )
-
-
-def _add_rejects(conn: Connection, range_id: int, rejected: Mapping[str, int]) -> None:
-    if not rejected:
-        return
-    conn.cursor().executemany(
-        "insert into reject_count as c (range_id, reason, articles) values (%s, %s, %s)"
-        " on conflict (range_id, reason) do update set articles = c.articles + excluded.articles",
-        [(range_id, reason, count) for reason, count in sorted(rejected.items())],
-    )
-
-
 def _claim_recovery(conn: Connection, key: Mapping[str, Any], contents: Contents) -> bool:
     files = sum(part.facts.files for part in contents.parts)
     done = conn.execute(
@@ -504,7 +323,7 @@ def _replace_counts(conn: Connection, range_id: int, rule: str, contents: Conten
         " returning articles) select coalesce(sum(articles), 0)::bigint from gone",
         [range_id, rule],
     ).fetchone()
-    _add_counts(conn, range_id, contents.counts)
+    add_counts(conn, range_id, contents.counts)
     freed = (int(before[0]) if before is not None else 0) - contents.dropped
     cut = sum(fragment.segments for fragment in contents.fragments)
     conn.execute(

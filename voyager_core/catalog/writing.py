@@ -1,0 +1,203 @@
+"""Writing the rows of a span, inside the transaction that stores it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from psycopg.types.json import Jsonb
+
+from voyager_core.catalog.built import CandidateIn, FragmentIn, RuleCountIn
+from voyager_core.catalog.connect import Connection
+from voyager_core.catalog.errors import SpanError
+from voyager_core.catalog.months import posting_month
+from voyager_core.catalog.parts import Part
+from voyager_core.catalog.placing import Placed, place
+from voyager_core.domain.ranges import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The frames of a span as rows, ready to be written."""
+
+    parts: Sequence[Part]
+    fragments: Sequence[FragmentIn]
+    candidates: Sequence[CandidateIn]
+    counts: Sequence[RuleCountIn]
+    samples: Sequence[tuple[str, int | None, str]]
+
+    @property
+    def segments(self) -> int:
+        """Segments in chunks."""
+        return sum(part.facts.segments for part in self.parts)
+
+    @property
+    def dropped(self) -> int:
+        """Articles of files that a rule dropped."""
+        return sum(count.articles for count in self.counts)
+
+
+def write(
+    conn: Connection, contents: Contents, *, range_id: int, span: Span, origin: str
+) -> Placed:
+    """Writes releases, chunks, fragments, candidates and samples, inside a transaction."""
+    placed = place(conn, contents.parts)
+    _write_chunks(conn, contents.parts, placed, range_id=range_id, span=span, origin=origin)
+    _write_fragments(conn, contents.fragments, range_id)
+    _write_candidates(conn, contents.candidates, placed)
+    _write_samples(conn, contents.samples, range_id)
+    return placed
+
+
+def newsgroup_of(conn: Connection, range_id: int) -> int:
+    """Returns the newsgroup of a range."""
+    row = conn.execute("select newsgroup_id from range where range_id = %s", [range_id]).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def _write_chunks(
+    conn: Connection,
+    parts: Iterable[Part],
+    placed: Placed,
+    *,
+    range_id: int,
+    span: Span,
+    origin: str,
+) -> None:
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "copy chunk (posted_month, release_id, range_id, low, high, origin, posted_at,"
+            " last_posted_at, files, files_expected, segments, segments_expected, size_bytes,"
+            " has_par2, payload) from stdin (format binary)"
+        ) as copy,
+    ):
+        copy.set_types(
+            [
+                "date",
+                "int8",
+                "int4",
+                "int8",
+                "int8",
+                "text",
+                "timestamptz",
+                "timestamptz",
+                "int4",
+                "int4",
+                "int4",
+                "int8",
+                "int8",
+                "bool",
+                "bytea",
+            ]
+        )
+        for part in parts:
+            facts = part.facts
+            copy.write_row(
+                (
+                    posting_month(facts.posted_at),
+                    placed.release_ids[part.release_key, part.session],
+                    range_id,
+                    span.low,
+                    span.high,
+                    origin,
+                    facts.posted_at,
+                    facts.last_posted_at,
+                    facts.files,
+                    facts.files_expected,
+                    facts.segments,
+                    facts.segments_expected,
+                    facts.size_bytes,
+                    facts.has_par2,
+                    part.payload,
+                )
+            )
+
+
+def _write_fragments(conn: Connection, fragments: Sequence[FragmentIn], range_id: int) -> None:
+    if not fragments:
+        return
+    newsgroup_id = newsgroup_of(conn, range_id)
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "copy fragment (newsgroup_id, range_id, file_key, base_key, release_key, reach_low,"
+            " reach_high, first_number, last_number, posted_at, segments, file, payload)"
+            " from stdin (format binary)"
+        ) as copy,
+    ):
+        copy.set_types(
+            ["int4", "int4", *["int8"] * 7, "timestamptz", "int4", "jsonb", "bytea"],
+        )
+        for one in fragments:
+            copy.write_row(
+                (
+                    newsgroup_id,
+                    range_id,
+                    one.file_key,
+                    one.base_key,
+                    one.release_key,
+                    one.reach_low,
+                    one.reach_high,
+                    one.first_number,
+                    one.last_number,
+                    one.posted_at,
+                    one.segments,
+                    Jsonb(one.file),
+                    one.payload,
+                )
+            )
+
+
+def _write_candidates(conn: Connection, candidates: Sequence[CandidateIn], placed: Placed) -> None:
+    if not candidates:
+        return
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "copy candidate (release_id, file_key, part, kind, message_id)"
+            " from stdin (format binary)"
+        ) as copy,
+    ):
+        copy.set_types(["int8", "int8", "int4", "text", "text"])
+        for one in candidates:
+            release_id = placed.release_ids.get((one.release_key, one.session))
+            if release_id is None:
+                msg = f"candidate {one.message_id} belongs to a release that is not in the span"
+                raise SpanError(msg)
+            copy.write_row((release_id, one.file_key, one.part, one.kind, one.message_id))
+
+
+def _write_samples(
+    conn: Connection, samples: Sequence[tuple[str, int | None, str]], range_id: int
+) -> None:
+    if not samples:
+        return
+    conn.cursor().executemany(
+        "insert into rule_sample (range_id, rule, release_key, detail)"
+        " values (%s, %s, %s, %s::jsonb)",
+        [(range_id, *sample) for sample in samples],
+    )
+
+
+def add_counts(conn: Connection, range_id: int, counts: Sequence[RuleCountIn]) -> None:
+    """Adds what the rules dropped in a span to the counts of its range."""
+    if not counts:
+        return
+    conn.cursor().executemany(
+        "insert into range_rule_count as c"
+        " (range_id, rule, signature, owner_group, articles, files)"
+        " values (%s, %s, %s, %s, %s, %s)"
+        " on conflict (range_id, rule, signature, owner_group) do update"
+        " set articles = c.articles + excluded.articles, files = c.files + excluded.files",
+        [(range_id, c.rule, c.signature, c.owner_group, c.articles, c.files) for c in counts],
+    )
+
+
+def add_rejects(conn: Connection, range_id: int, rejected: Mapping[str, int]) -> None:
+    """Adds a span's lines that are in no file to the counts of its range."""
+    if not rejected:
+        return
+    conn.cursor().executemany(
+        "insert into reject_count as c (range_id, reason, articles) values (%s, %s, %s)"
+        " on conflict (range_id, reason) do update set articles = c.articles + excluded.articles",
+        [(range_id, reason, count) for reason, count in sorted(rejected.items())],
+    )
