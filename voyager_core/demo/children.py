@@ -49,6 +49,7 @@ class Service:
         stage: stopping goes from the highest stage to the lowest, a whole stage at a time.
         timeout_seconds: how long it may take to become ready.
         grace_seconds: how long it may take to stop before it is killed.
+        loses_nothing: its state is in the database, so that killing it is not worth a word.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Service:
     stage: int = 0
     timeout_seconds: float = 180
     grace_seconds: float = 10
+    loses_nothing: bool = False
 
 
 @dataclass(slots=True)
@@ -139,12 +141,18 @@ class Children:
                 msg = f"{child.service.name} {how}{_log_end(child)}"
                 raise ServiceError(msg)
 
-    def stop(self) -> None:
-        """Stops everything, the highest stage first; a second call does nothing."""
-        running, self._running = self._running, []
-        for stage in sorted({child.service.stage for child in running}, reverse=True):
-            self._stop_stage([child for child in running if child.service.stage == stage])
-        self._dismiss_guardian()
+    def stop(self, *, from_stage: int = 0) -> None:
+        """Stops everything, the highest stage first; what is stopped already stays so.
+
+        Args:
+            from_stage: only this stage and higher ones.
+        """
+        stopping = [child for child in self._running if child.service.stage >= from_stage]
+        self._running = [child for child in self._running if child.service.stage < from_stage]
+        for stage in sorted({child.service.stage for child in stopping}, reverse=True):
+            self._stop_stage([child for child in stopping if child.service.stage == stage])
+        if not self._running:
+            self._dismiss_guardian()
 
     def _spawn(self, service: Service) -> _Child:
         log = self._log_dir / f"{service.name}.log"
@@ -183,7 +191,7 @@ class Children:
         while time.monotonic() < deadline and any(_is_alive(child) for child in children):
             time.sleep(_POLL_SECONDS)
         for child in children:
-            if _is_alive(child):
+            if _is_alive(child) and not child.service.loses_nothing:
                 self._report(f"{child.service.name}: does not stop by itself, killing it")
             signal_session(child.process.pid, signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):

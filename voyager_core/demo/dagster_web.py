@@ -1,11 +1,13 @@
 """What Dagster's webserver is asked over GraphQL: core starts it, and does not import it."""
 
 import json
+import time
 from typing import Any
 
 from voyager_core.demo.client import ClientError, fetch
 
 _PROBE_SECONDS = 2
+_POLL_SECONDS = 0.2
 _LOCATIONS = """{ workspaceOrError { ... on Workspace { locationEntries {
  locationOrLoadError { __typename ... on PythonError { message } } } } } }"""
 _DAEMONS = """{ instance { daemonHealth { allDaemonStatuses {
@@ -15,6 +17,8 @@ _OPEN_RUNS = """{ runsOrError(filter: {statuses: [STARTING, STARTED, CANCELING]}
  ... on Runs { results { runId } } } }"""
 _CLOSE_RUNS = """mutation ($runs: [String!]!) { terminateRuns(
  runIds: $runs, terminatePolicy: MARK_AS_CANCELED_IMMEDIATELY) { __typename } }"""
+_CANCEL_RUNS = """mutation ($runs: [String!]!) { terminateRuns(
+ runIds: $runs, terminatePolicy: SAFE_TERMINATE) { __typename } }"""
 # Its runs are processes of this machine; those of others may go on without this installation.
 _LOCAL_LAUNCHER = "DefaultRunLauncher"
 
@@ -60,12 +64,36 @@ class DagsterWeb:
         Raises:
             ClientError: the webserver does not answer.
         """
-        if self._ask(_LAUNCHER)["instance"]["runLauncher"]["name"] != _LOCAL_LAUNCHER:
+        if not self._is_local():
             return 0
-        runs = [run["runId"] for run in self._ask(_OPEN_RUNS)["runsOrError"].get("results", [])]
+        runs = self._open_runs()
         if runs:
             self._ask(_CLOSE_RUNS, {"runs": runs}, timeout_seconds=60)
         return len(runs)
+
+    def cancel_runs(self, *, timeout_seconds: float) -> None:
+        """Cancels the runs of this machine and waits a while for their end.
+
+        A run that is cut short by a stop would count as failed, and the next one would wait.
+        Nothing is raised: whatever is left is closed at the next start.
+        """
+        deadline = time.monotonic() + timeout_seconds
+        try:
+            if not self._is_local() or not (runs := self._open_runs()):
+                return
+            self._ask(_CANCEL_RUNS, {"runs": runs}, timeout_seconds=timeout_seconds)
+            while self._open_runs() and time.monotonic() < deadline:
+                time.sleep(_POLL_SECONDS)
+        except ClientError:
+            return
+
+    def _is_local(self) -> bool:
+        name = self._ask(_LAUNCHER)["instance"]["runLauncher"]["name"]
+        return bool(name == _LOCAL_LAUNCHER)
+
+    def _open_runs(self) -> list[str]:
+        found = self._ask(_OPEN_RUNS)["runsOrError"].get("results", [])
+        return [str(run["runId"]) for run in found]
 
     def _ask(
         self,

@@ -16,6 +16,8 @@ from voyager_core.errors import SettingsError
 from voyager_core.settings import PREFIX, Settings
 
 ASSETS = "voyager_assets"
+LOCATION = "voyager"
+_LAST_PORT = 65_535
 DAGSTER_YAML = "dagster.yaml"
 _NOTE = "# Copied by Voyager from the project; edits here are overwritten at the next start.\n"
 
@@ -141,6 +143,34 @@ def find_dagster_yaml() -> Path:
             return place
     msg = f"no {DAGSTER_YAML} in {package} or beside it: the installation is incomplete"
     raise SettingsError(msg)
+
+
+def choose_code_port(home: Path) -> int:
+    """Returns the port of Dagster's code server: the last one, or a free one, which is kept.
+
+    Runs that wait in Dagster's queue remember the port of the code server that they came from.
+    """
+    file = home / "code_port"
+    try:
+        port = int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        port = 0
+    if not 0 < port <= _LAST_PORT or not is_port_free("127.0.0.1", port):
+        port = free_port()
+        file.write_text(f"{port}\n", encoding="ascii")
+    return port
+
+
+def write_workspace(home: Path, code_port: int) -> Path:
+    """Writes where webserver and daemon find the code server, and returns the file.
+
+    The location has a name of its own: Dagster keeps what it knows of sensors and schedules
+    under it, and would make one up of the port.
+    """
+    file = home / "workspace.yaml"
+    server = f"{{host: 127.0.0.1, port: {code_port}, location_name: {LOCATION}}}"
+    file.write_text(f"load_from:\n  - grpc_server: {server}\n", encoding="utf-8")
+    return file
 
 
 def is_port_free(host: str, port: int) -> bool:

@@ -4,12 +4,9 @@ The order matters: each service needs those started before it, and stopping goes
 way. Core does not import Dagster or the web framework; it starts their programs.
 """
 
-import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -17,25 +14,22 @@ from voyager_core.catalog.connect import connect, dagster_dsn, database_dsn, ens
 from voyager_core.catalog.embedded import EmbeddedPostgres, embedded_postgres
 from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.stored_settings import pin_settings
+from voyager_core.demo import programs
 from voyager_core.demo.children import Children, Service, StopRequestedError
-from voyager_core.demo.client import ClientError, fetch
 from voyager_core.demo.dagster_web import DagsterWeb
 from voyager_core.demo.environment import (
-    ASSETS,
     child_environment,
-    free_port,
-    is_listening,
+    choose_code_port,
     is_port_free,
     prepare_dagster_home,
+    write_workspace,
 )
 from voyager_core.demo.lock import InstanceLock
 from voyager_core.errors import SettingsError
 from voyager_core.settings import Settings
 
-_PROBE_SECONDS = 2
-# Stages of stopping: what starts runs goes first, what they need goes last.
-STAGE_NEWS, STAGE_CODE, STAGE_FRONT = 1, 2, 3
-
+# A pass that is cancelled ends within a second; its ranges go on at the next start.
+_CANCEL_SECONDS = 5
 Report = Callable[[str], None]
 
 
@@ -67,6 +61,7 @@ class Installation:
     catalog_dsn: str = ""
     _postgres: EmbeddedPostgres | None = None
     _children: Children | None = None
+    _web: DagsterWeb | None = None
     _lock: InstanceLock | None = field(default=None, repr=False)
 
     def __enter__(self) -> Self:
@@ -88,6 +83,9 @@ class Installation:
         if self._children is not None or self._postgres is not None:
             self.report("stopping")
         if self._children is not None:
+            self._children.stop(from_stage=programs.STAGE_DAEMON)
+            if self._web is not None:
+                self._web.cancel_runs(timeout_seconds=_CANCEL_SECONDS)
             self._children.stop()
         if self._postgres is not None:
             self._postgres.stop()
@@ -139,7 +137,7 @@ class Installation:
             StopRequestedError: `stopping` was set meanwhile.
         """
         self.check_ports()
-        prepare_dagster_home(self.settings)
+        home = prepare_dagster_home(self.settings)
         api, dagster = self.settings.api, self.settings.dagster
         children = Children(
             environment=child_environment(
@@ -156,14 +154,15 @@ class Installation:
             dagster=f"http://{_reachable(dagster.host)}:{dagster.port}",
             api=f"http://{_reachable(api.host)}:{api.port}",
         )
-        code_port = free_port()
-        children.start(_code_server(code_port))
-        children.start(_api(addresses.api))
-        web = DagsterWeb(addresses.dagster)
-        children.start(_webserver(self.settings, web, code_port))
+        code_port = choose_code_port(home)
+        workspace = write_workspace(home, code_port)
+        web = self._web = DagsterWeb(addresses.dagster)
+        children.start(programs.code_server(code_port))
+        children.start(programs.api(addresses.api))
+        children.start(programs.webserver(self.settings, web, workspace))
         if closed := web.close_orphaned_runs():
             self.report(f"dagster: closed {closed} runs that the last stop cut short")
-        children.start(_daemon(web, code_port))
+        children.start(programs.daemon(web, workspace))
         if self._lock is not None:
             self._lock.describe(addresses.as_dict())
         return addresses
@@ -200,73 +199,6 @@ def check_port(what: str, host: str, port: int, *, variable: str) -> None:
             f"allowed; set {variable} to a free port"
         )
         raise SettingsError(msg)
-
-
-def python_program(module: str, *arguments: str) -> tuple[str, ...]:
-    """Returns the command that runs a module with this Python."""
-    return (str(Path(sys.executable)), "-m", module, *arguments)
-
-
-def _code_server(port: int) -> Service:
-    """Voyager's assets, loaded once for webserver, daemon and runs."""
-    return Service(
-        name="dagster-code",
-        command=python_program(
-            "dagster", "api", "grpc", "--module-name", f"{ASSETS}.definitions",
-            "--host", "127.0.0.1", "--port", str(port), "--location-name", "voyager",
-            "--use-python-environment-entry-point", "--log-level", "warning",
-        ),
-        is_ready=lambda: is_listening(port),
-        stage=STAGE_CODE,
-        grace_seconds=15,
-    )  # fmt: skip
-
-
-def _api(address: str) -> Service:
-    return Service(
-        name="api",
-        command=python_program("voyager_api.server"),
-        is_ready=lambda: _answers(f"{address}/healthz"),
-        address=address,
-        stage=STAGE_FRONT,
-        grace_seconds=20,
-    )
-
-
-def _webserver(settings: Settings, web: DagsterWeb, code_port: int) -> Service:
-    return Service(
-        name="dagster-webserver",
-        command=python_program(
-            "dagster_webserver", "--host", settings.dagster.host,
-            "--port", str(settings.dagster.port), *_workspace(code_port),
-        ),
-        is_ready=web.is_loaded,
-        address=web.base,
-        stage=STAGE_FRONT,
-    )  # fmt: skip
-
-
-def _daemon(web: DagsterWeb, code_port: int) -> Service:
-    began = time.time()
-    return Service(
-        name="dagster-daemon",
-        command=python_program("dagster._daemon", "run", *_workspace(code_port)),
-        is_ready=lambda: web.is_daemon_healthy(since=began),
-        stage=STAGE_FRONT,
-        grace_seconds=15,
-    )
-
-
-def _workspace(code_port: int) -> tuple[str, ...]:
-    return ("--grpc-host", "127.0.0.1", "--grpc-port", str(code_port))
-
-
-def _answers(url: str) -> bool:
-    try:
-        fetch(url, timeout_seconds=_PROBE_SECONDS)
-    except ClientError:
-        return False
-    return True
 
 
 def _reachable(host: str) -> str:

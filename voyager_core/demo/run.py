@@ -14,9 +14,10 @@ from voyager_core.demo.children import Service, StopRequestedError
 from voyager_core.demo.client import Newznab
 from voyager_core.demo.compare import differences, match
 from voyager_core.demo.environment import is_listening, news_url, with_changes
-from voyager_core.demo.installation import STAGE_NEWS, Installation, python_program
+from voyager_core.demo.installation import Installation
 from voyager_core.demo.interrupts import Interrupts
 from voyager_core.demo.posts import build_corpus
+from voyager_core.demo.programs import STAGE_NEWS, python_program
 from voyager_core.demo.services import watch
 from voyager_core.demo.state import DemoState, choose_ports, read_state, write_state
 from voyager_core.demo.summary import Outcome, progress_text, show_found, show_use

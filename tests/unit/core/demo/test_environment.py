@@ -9,12 +9,14 @@ from pydantic import SecretStr
 
 from voyager_core.demo.environment import (
     child_environment,
+    choose_code_port,
     find_dagster_yaml,
     is_listening,
     is_port_free,
     prepare_dagster_home,
     settings_environment,
     with_changes,
+    write_workspace,
 )
 from voyager_core.demo.run import RANGE_SIZE, demo_settings
 from voyager_core.demo.state import DemoState, choose_ports, read_state, write_state
@@ -184,3 +186,25 @@ def test_taken_ports_are_replaced(settings):
 def test_free_ports_of_the_last_start_are_taken_again(settings):
     first = choose_ports(DemoState(), settings)
     assert choose_ports(first, settings) == first
+
+
+def test_the_code_server_keeps_its_port_while_it_is_free(tmp_path):
+    port = choose_code_port(tmp_path)
+    assert choose_code_port(tmp_path) == port
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        other = choose_code_port(tmp_path)
+        assert other != port
+    assert choose_code_port(tmp_path) == other
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "-1", "70000", "\u0665"])
+def test_a_damaged_port_file_is_replaced(tmp_path, text):
+    (tmp_path / "code_port").write_text(text)
+    port = choose_code_port(tmp_path)
+    assert (tmp_path / "code_port").read_text() == f"{port}\n"
+
+
+def test_the_code_location_has_a_name_of_its_own(tmp_path):
+    assert "location_name: voyager" in write_workspace(tmp_path, 4000).read_text()

@@ -185,3 +185,27 @@ def test_what_is_no_graphql_is_no_answer(body):
         assert not web.is_daemon_healthy(since=0)
         with pytest.raises(ClientError):
             web.close_orphaned_runs()
+
+
+def test_running_runs_are_cancelled_and_waited_for():
+    runs, asked = [["a", "b"], ["b"], []], []
+
+    def cancel(variables):
+        asked.append(variables["runs"])
+        return {"terminateRuns": {"__typename": "TerminateRunsResult"}}
+
+    answers = {
+        "runLauncher": {"instance": {"runLauncher": {"name": "DefaultRunLauncher"}}},
+        "SAFE_TERMINATE": cancel,
+        "runsOrError": lambda _: {"runsOrError": {"results": [{"runId": r} for r in runs.pop(0)]}},
+    }
+    with serving(dagster(answers)) as base:
+        DagsterWeb(base).cancel_runs(timeout_seconds=20)
+    assert asked == [["a", "b"]]
+    assert runs == []
+
+
+def test_a_webserver_that_is_gone_does_not_keep_anybody_from_stopping():
+    with serving(lambda *_: (500, b"")) as base:
+        assert DagsterWeb(base).cancel_runs(timeout_seconds=20) is None
+    assert DagsterWeb(base).cancel_runs(timeout_seconds=20) is None

@@ -1,0 +1,84 @@
+"""The programs of an installation, as services: how each is called, and when it is ready."""
+
+import sys
+import time
+from pathlib import Path
+
+from voyager_core.demo.children import Service
+from voyager_core.demo.client import ClientError, fetch
+from voyager_core.demo.dagster_web import DagsterWeb
+from voyager_core.demo.environment import ASSETS, LOCATION, is_listening
+from voyager_core.settings import Settings
+
+# Stages of stopping: what starts runs goes first, what they need goes last.
+STAGE_NEWS, STAGE_CODE, STAGE_FRONT, STAGE_DAEMON = 1, 2, 3, 4
+_PROBE_SECONDS = 2
+
+
+def python_program(module: str, *arguments: str) -> tuple[str, ...]:
+    """Returns the command that runs a module with this Python."""
+    return (str(Path(sys.executable)), "-m", module, *arguments)
+
+
+def code_server(port: int) -> Service:
+    """Voyager's assets, loaded once for webserver, daemon and runs."""
+    return Service(
+        name="dagster-code",
+        command=python_program(
+            "dagster", "api", "grpc", "--module-name", f"{ASSETS}.definitions",
+            "--host", "127.0.0.1", "--port", str(port), "--location-name", LOCATION,
+            "--use-python-environment-entry-point", "--log-level", "warning",
+        ),
+        is_ready=lambda: is_listening(port),
+        stage=STAGE_CODE,
+        grace_seconds=8,
+    )  # fmt: skip
+
+
+def api(address: str) -> Service:
+    """The Newznab API and the search page."""
+    return Service(
+        name="api",
+        command=python_program("voyager_api.server"),
+        is_ready=lambda: _answers(f"{address}/healthz"),
+        address=address,
+        stage=STAGE_FRONT,
+    )
+
+
+def webserver(settings: Settings, web: DagsterWeb, workspace: Path) -> Service:
+    """Dagster's pages; ready when they show Voyager's assets."""
+    return Service(
+        name="dagster-webserver",
+        command=python_program(
+            "dagster_webserver", "--host", settings.dagster.host,
+            "--port", str(settings.dagster.port), "--workspace", str(workspace),
+        ),
+        is_ready=web.is_loaded,
+        address=web.base,
+        stage=STAGE_FRONT,
+        grace_seconds=5,
+        loses_nothing=True,
+    )  # fmt: skip
+
+
+def daemon(web: DagsterWeb, workspace: Path) -> Service:
+    """What starts runs: sensors, schedules, the queue."""
+    began = time.time()
+    return Service(
+        name="dagster-daemon",
+        command=python_program("dagster._daemon", "run", "--workspace", str(workspace)),
+        is_ready=lambda: web.is_daemon_healthy(since=began),
+        stage=STAGE_DAEMON,
+        # Its threads look for the end only between their rounds, which may take a quarter minute.
+        grace_seconds=3,
+        loses_nothing=True,
+    )
+
+
+def _answers(url: str) -> bool:
+    try:
+        fetch(url, timeout_seconds=_PROBE_SECONDS)
+    except ClientError:
+        return False
+    return True
