@@ -7,22 +7,39 @@ from urllib.parse import unquote_plus
 
 SECRET_PARAMETERS: Final = frozenset({"apikey", "api_token", "r", "key", "password"})
 _BLOT: Final = "REDACTED"
-_SEPARATOR: Final = re.compile("([?&])")
+# A key that stands where none is read, such as behind `passkey=`; see catalog.keys.KEY_BYTES.
+_KEY: Final = re.compile("(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
+_SEPARATOR: Final = re.compile(r"([?&;\s])")
+# A link in a parameter is encoded once more, and so is everything in a path.
+_EQUALS: Final = re.compile("=|%(?:25)*3D", re.IGNORECASE)
+_MAX_DECODINGS: Final = 4
 
 
 def redact(address: str) -> str:
-    """Returns an address or path without the values of secret query parameters.
+    """Returns an address or path without keys and the values of secret parameters.
 
-    Names are compared as the API reads them: decoded, in lower case, with or without brackets.
+    Names are compared as the API reads them: decoded, in lower case, with or without brackets;
+    also inside links that are themselves values, and where `&` or `;` joins them to the path.
     """
-    # Some indexers' links join parameters to the path with `&` alone, so both count.
     pieces = _SEPARATOR.split(address)
-    for index in range(2, len(pieces), 2):
-        name, equals, _ = pieces[index].partition("=")
-        plain = "".join(filter(str.isprintable, unquote_plus(name)))
-        if equals and plain.strip().lower().removesuffix("[]") in SECRET_PARAMETERS:
-            pieces[index] = f"{name}={_BLOT}"
-    return "".join(pieces)
+    return _KEY.sub(_BLOT, "".join(map(_redact_piece, pieces)))
+
+
+def _redact_piece(piece: str) -> str:
+    begin = 0
+    for equals in _EQUALS.finditer(piece):
+        if _is_secret(piece[begin : equals.start()]):
+            return piece[: equals.end()] + _BLOT
+        begin = equals.end()
+    return piece
+
+
+def _is_secret(name: str) -> bool:
+    for _ in range(_MAX_DECODINGS):
+        name = unquote_plus(name)
+    plain = "".join(filter(str.isprintable, name))
+    last = re.split(r"[?&;/]", plain)[-1]
+    return last.strip().lower().removesuffix("[]") in SECRET_PARAMETERS
 
 
 class RedactingFilter(logging.Filter):
@@ -31,9 +48,7 @@ class RedactingFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Rewrites the arguments in place; the record is always kept."""
         if isinstance(record.args, tuple):
-            record.args = tuple(
-                redact(arg) if isinstance(arg, str) and "=" in arg else arg for arg in record.args
-            )
+            record.args = tuple(redact(arg) if isinstance(arg, str) else arg for arg in record.args)
         return True
 
 

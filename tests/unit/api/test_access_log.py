@@ -35,3 +35,39 @@ def test_uvicorns_access_log_is_redacted_and_installed_once(caplog):
     with caplog.at_level(logging.INFO, logger="uvicorn.access"):
         logger.info('%s - "%s %s HTTP/%s" %d', "c", "GET", "/api?apikey=SECRET", "1.1", 200)
     assert caplog.messages == ['c - "GET /api?apikey=REDACTED HTTP/1.1" 200']
+
+
+KEY = "b449356648364b35e2aa7ba42f6a9b79"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"/api?a=1;apikey={KEY[:20]}",
+        f"/api?x&amp;apikey={KEY[:20]}",
+        f"/api?t=get&id=http%3A%2F%2Fh%2Fgetnzb%2Fx.nzb%3Fapikey%3D{KEY[:20]}",
+        f"/api?t=get&id=http%253A%252F%252Fh%252Fx%253Fapikey%253D{KEY[:20]}",
+        f"/api?t=search%26apikey={KEY[:20]}",
+        f"/api%3Fapikey%3D{KEY[:20]}",
+        f"/getnzb/7f702e8a05b9796300.nzb%26i%3D1%26r%3D{KEY[:20]}",
+        f"/api/apikey%3D{KEY[:20]}",
+        f"/api?q=a=b=apikey={KEY[:20]}",
+        f"/api?passkey={KEY}",
+        f"/api/{KEY.upper()}",
+        f"/{KEY}/api?t=search",
+    ],
+)
+def test_a_key_is_blotted_out_wherever_somebody_puts_it(address):
+    shown = redact(address)
+    assert KEY[:20].lower() not in shown.lower()
+    assert "REDACTED" in shown
+
+
+def test_what_is_no_secret_stays():
+    address = "/details/7f702e8a05b9796300?q=a%3Db;c=d&t=tvsearch&season=3"
+    assert redact(address) == address
+
+
+def test_a_hostile_address_is_redacted_at_once():
+    for hostile in ("a=" * 30_000, "%3D" * 20_000, "%25" * 20_000 + "3D", "?&;" * 20_000):
+        assert redact(hostile) == hostile
