@@ -6,6 +6,7 @@ subject may announce any number and must not stop a span.
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -231,23 +232,25 @@ class _Neighbours:
 
     def __init__(self, files: pl.DataFrame) -> None:
         self._files = files
-        self._numbers: list[int] | None = None
+        self._is_loaded = False
+        self._numbers: list[int] = []
         self._dates: list[datetime] = []
         self._of_release: dict[int, int] = {}
 
     def date_of(self, release_key: int) -> datetime:
-        if self._numbers is None:
+        """Returns the neighbour's date, `UNDATED` when nothing in the span has one."""
+        if not self._is_loaded:
             self._load()
-        numbers = self._numbers or []
         own = self._of_release.get(release_key)
-        if own is None or not numbers:
+        if own is None or not self._numbers:
             return UNDATED
-        nearest = min(range(len(numbers)), key=lambda at: (abs(numbers[at] - own), at))
-        return self._dates[nearest]
+        at = bisect_left(self._numbers, own)
+        beside = [place for place in (at - 1, at) if 0 <= place < len(self._numbers)]
+        return self._dates[min(beside, key=lambda place: abs(self._numbers[place] - own))]
 
     def _load(self) -> None:
+        self._is_loaded = True
         needed = {"release_key", "first_number", "first_posted_at"}
-        self._numbers = []
         if not needed <= set(self._files.columns):
             return
         dated = self._files.filter(pl.col("first_posted_at").is_not_null()).sort("first_number")

@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -125,6 +126,9 @@ class EmbeddedPostgres:
         Raises:
             EmbeddedError: no server can be started here, with the reason.
         """
+        if not sys.platform.startswith("linux"):
+            msg = f"no embedded PostgreSQL on {sys.platform}: set VOYAGER_DATABASE_URL"
+            raise EmbeddedError(msg)
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
         except OSError as error:

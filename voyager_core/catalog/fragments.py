@@ -59,6 +59,8 @@ class Fragment:
 _WAITS = """
     exists (select from range r where r.newsgroup_id = f.newsgroup_id
              and r.state in ('planned', 'partial')
+             -- No range is longer: the index on `low` then finds the few in reach.
+             and r.low between f.reach_low - longest.numbers and f.reach_high
              and r.high >= f.reach_low and r.resume_at <= f.reach_high
              and (r.resume_at <= coalesce(n.high, r.high) or f.stored_at > %(waited)s))
     or (f.stored_at > %(waited)s and f.reach_high > coalesce(
@@ -94,8 +96,11 @@ def ready_fragments(
         rows = (
             conn.cursor(row_factory=dict_row)
             .execute(
-                "with mine as (select f.*, n.name, (" + _WAITS + ") as waits"
-                "  from fragment f join newsgroup n using (newsgroup_id)"
+                "with longest as materialized (select coalesce(max(high - low + 1), 0) as numbers"
+                "  from range where newsgroup_id ="
+                "   (select newsgroup_id from newsgroup where name = %(group)s)),"
+                " mine as (select f.*, n.name, (" + _WAITS + ") as waits"
+                "  from fragment f join newsgroup n using (newsgroup_id), longest"
                 "  where n.name = %(group)s),"
                 " ready as (select base_key from mine group by base_key having not bool_or(waits)"
                 "  order by min(fragment_id) limit %(limit)s)"
