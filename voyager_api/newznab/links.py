@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final
 from urllib.parse import quote, urlsplit
 
 _HOST: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?", re.ASCII)
@@ -38,10 +38,6 @@ class Links:
     def nzb(self, release_id: str) -> str:
         """The NZB of a release; NZBGet needs a path that ends in `.nzb` when headers get lost."""
         return f"{self.base}/getnzb/{release_id}.nzb?apikey={quote(self.key, safe='')}"
-
-    def with_key(self, key: str) -> Self:
-        """Returns the same links for another caller."""
-        return type(self)(self.base, key)
 
 
 def parse_base(url: str) -> str:

@@ -10,7 +10,8 @@ def readable_size(size_bytes: int) -> str:
     """Returns a size in decimal units, such as `4.3 GB`."""
     value = float(size_bytes)
     for unit in _UNITS:
-        if value < 1000 or unit == _UNITS[-1]:
+        # What would be rounded to 1000.0 is one of the next unit.
+        if value < 999.95 or unit == _UNITS[-1]:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     raise AssertionError

@@ -123,7 +123,8 @@ class BlockFolder:
         self.usage = Usage(root)
         self._max_bytes = max_bytes
         self._min_free_bytes = min_free_bytes
-        self._verified: set[tuple[Path, int, int]] = set()
+        # Time and size at which a block was whole, by its path.
+        self._verified: dict[Path, tuple[int, int]] = {}
 
     def path_of(self, span: Span) -> Path:
         """Returns where the block of these article numbers is, or would be."""
@@ -223,7 +224,7 @@ class BlockFolder:
             state = path.stat()
         except OSError:
             return False
-        if (path, state.st_mtime_ns, state.st_size) in self._verified:
+        if self._verified.get(path) == (state.st_mtime_ns, state.st_size):
             return True
         try:
             self.read(info)
@@ -246,6 +247,7 @@ class BlockFolder:
             for info in infos:
                 path = self.path_of(info.span)
                 folders.add(path.parent)
+                self._verified.pop(path, None)
                 try:
                     # Manifest first: a block without one counts as not there.
                     path.with_suffix(MANIFEST_SUFFIX).unlink(missing_ok=True)
@@ -310,7 +312,7 @@ class BlockFolder:
     def _remember(self, path: Path) -> None:
         with suppress(OSError):
             state = path.stat()
-            self._verified.add((path, state.st_mtime_ns, state.st_size))
+            self._verified[path] = (state.st_mtime_ns, state.st_size)
 
     def _check_cap(self, used: int, more: int) -> None:
         if self._max_bytes is not None and used + more > self._max_bytes:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from voyager_core.domain.ranges import Span
-from voyager_core.settings import Settings
 from voyager_core.storage.blocks import BlockFacts, BlockFolder, BlockInfo
 from voyager_core.storage.corpus import Corpus
 from voyager_core.storage.errors import BlockMissing
@@ -38,17 +37,6 @@ class Spool:
         """
         self.corpus = corpus
         self._blocks = BlockFolder(root, max_bytes=max_bytes, min_free_bytes=min_free_bytes)
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "Spool":
-        """Returns the spool and corpus that the settings name."""
-        guard = settings.spool.min_free_bytes
-        return cls(
-            settings.spool_dir,
-            max_bytes=settings.spool.max_bytes,
-            min_free_bytes=guard,
-            corpus=Corpus(settings.corpus_path, min_free_bytes=guard),
-        )
 
     @property
     def root(self) -> Path:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from tests.unit.core.storage.support import GROUP, data, facts, put, span, tree
 from voyager_core.errors import PermanentError, TransientError
-from voyager_core.settings import Settings
 from voyager_core.storage import blocks, files
 from voyager_core.storage.errors import BlockDamaged, BlockMissing, SpoolFull, StorageUnusable
 from voyager_core.storage.spool import Spool
@@ -361,17 +360,6 @@ def test_the_same_block_written_twice_counts_once(tmp_path):
     assert list(spool.blocks(span(1, 100))) == [data(1)]
 
 
-def test_the_settings_decide_folder_and_room(tmp_path):
-    settings = Settings(
-        data_dir=tmp_path, spool={"max_bytes": 1_000_000, "min_free_bytes": 0}, _env_file=None
-    )
-    spool = Spool.from_settings(settings)
-    assert spool.root == tmp_path / "spool"
-    assert spool.corpus.root == tmp_path / "corpus"
-    with pytest.raises(SpoolFull):
-        put(spool, 1, 100, size=1_000_001)
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 60), st.integers(0, 25)), max_size=8),
@@ -402,3 +390,12 @@ def test_blocks_are_read_in_the_order_of_their_numbers(spool):
         put(spool, low, low + 99)
     assert list(spool.blocks(span(1, 2000))) == [data(low) for low in sorted(lows)]
     assert facts(1, 2).server == spool.infos(span(1, 2000))[0].facts.server
+
+
+def test_what_was_checked_is_forgotten_with_its_block(spool):
+    for _ in range(3):
+        for low in (1, 101, 201):
+            put(spool, low, low + 99)
+        assert spool.missing(span(1, 300), 100) == []
+        spool.delete(span(1, 300))
+    assert spool._blocks._verified == {}
