@@ -359,6 +359,42 @@ def test_both_ways_find_what_the_names_say(catalog, monkeypatch, rows, texts):
             assert find(catalog, text) == expected
 
 
+_number = st.one_of(st.none(), st.integers(-5, 5000), st.integers())
+_any = st.one_of(
+    st.text(max_size=30),
+    st.text(alphabet='"-! a\0%\\*', max_size=20),
+    st.text(alphabet=st.characters(categories=["Cs", "Lo", "Cc"]), max_size=10),
+)
+
+
+@given(
+    st.builds(
+        SearchQuery,
+        text=_any,
+        categories=st.lists(st.integers(), max_size=3),
+        season=_number,
+        episode=_number,
+        airdate=st.one_of(st.none(), st.dates()),
+        group=st.one_of(st.none(), _any),
+        poster=st.one_of(st.none(), _any),
+        min_age=_number,
+        max_age=_number,
+        min_size=_number,
+        max_size=_number,
+        password=_number,
+        min_completion=_number,
+        limit=st.integers(),
+        offset=st.integers(),
+    )
+)
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_search_is_answered(filled, query):
+    page = search(filled, query)
+    assert len(page.items) <= page.total <= len(NAMES)
+
+
 def plan_of(conn, query: SearchQuery) -> str:
     """Returns the plan of the search's main statement."""
     plans: list[str] = []
