@@ -32,5 +32,10 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _up(options: argparse.Namespace) -> int:
     from voyager_core.demo.services import run_up
+    from voyager_core.nntp.account import NewsAccount
 
-    return run_up(load_settings(options.env_file))
+    settings = load_settings(options.env_file)
+    if settings.news.url is not None:
+        # Else every run would fail on it, in a log that nobody reads yet.
+        NewsAccount.from_url(settings.news.url)
+    return run_up(settings)

@@ -71,6 +71,23 @@ def test_a_settings_typo_stops_every_command(run, monkeypatch):
         assert "hunter2" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("nntsp://me:hunter2@host", "nntps"),
+        ("nntps://me:hun#ter2@host", "percent-encode"),
+        ("nntps://me:hunter2@host?conections=5", "did you mean connections"),
+        ("nntps://me@host", "no password"),
+    ],
+)
+def test_nothing_starts_with_a_news_url_that_cannot_be_used(run, monkeypatch, url, said):
+    monkeypatch.setenv("VOYAGER_NEWS__URL", url)
+    ran = run("up")
+    assert (ran.code, ran.out) == (1, "")
+    assert said in ran.err
+    assert "hun" not in ran.err
+
+
 def test_a_data_folder_that_is_none_is_an_error(run, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("VOYAGER_DATA_DIR", str(tmp_path / "file"))
