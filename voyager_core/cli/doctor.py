@@ -8,6 +8,7 @@ import socket
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -23,6 +24,7 @@ from voyager_core.errors import TransientError, VoyagerError
 from voyager_core.nntp.account import NewsAccount
 from voyager_core.nntp.client import NewsClient
 from voyager_core.nntp.connection import Deadlines
+from voyager_core.nntp.errors import GroupGone
 from voyager_core.nntp.pool import Pool
 from voyager_core.settings import Settings, load_settings
 
@@ -210,6 +212,9 @@ def _news(settings: Settings) -> Iterator[Finding]:
             account, pool=lambda: Pool(account, deadlines=deadlines, connect_attempts=1)
         ) as client:
             date = client.date()
+            # The clock is told to strangers as well; a group only to who is logged in.
+            with suppress(GroupGone):
+                client.group("control")
     except TransientError as error:
         advice = "check host and port in VOYAGER_NEWS__URL, or look again later"
         yield Finding("news account", ok=False, found=str(error), advice=advice)

@@ -364,7 +364,7 @@ class Pool:
                 failure = type(error)(str(error), code=error.code)
                 waiter.set_exception(failure)
         kind = type(error) if isinstance(error, TooManyConnections) else ConnectFailed
-        msg = f"{error} ({self._failures} attempts)"
+        msg = f"{error} ({self._failures} attempts)" if self._failures > 1 else str(error)
         raise kind(msg, code=error.code) from error
 
     async def _wait(self) -> None:

@@ -104,6 +104,15 @@ def test_a_news_server_that_is_down_or_unknown_is_told(run, monkeypatch, free_po
     assert "hunter2" not in found.found
 
 
+def test_a_missing_login_is_told_although_the_server_tells_its_clock(run, monkeypatch, free_ports):
+    clock = Rule("DATE", "reply", "111 20240301120000", times=None)
+    with NewsServer([], user="joe", password="hunter2", rules=[clock]) as server:
+        monkeypatch.setenv("VOYAGER_NEWS__URL", f"nntp://127.0.0.1:{server.port}")
+        found = findings()["news account"]
+    assert not found.ok
+    assert "put user and password" in found.found
+
+
 def test_a_database_that_is_down_or_refuses_is_told(run, monkeypatch, free_ports):
     monkeypatch.setenv("VOYAGER_DATABASE_URL", "postgresql://u:hunter2@127.0.0.1:1/catalog")
     found = findings()
