@@ -242,7 +242,8 @@ def counts(conn: Connection) -> CatalogCounts:
                 "   (select reltuples::bigint from pg_class where oid = 'release'::regclass))"
                 "  end as releases,"
                 " (select coalesce(sum(lines), 0)::bigint from range) as lines,"
-                " (select coalesce(sum(chunked_segments), 0)::bigint from range) as segments,"
+                " (select coalesce(sum(chunked_segments + merged_segments + recovered_segments), 0)"
+                "  ::bigint from range) as segments,"
                 " (select max(stored_at) from range) as stored_at from few"
             )
             .fetchone()

@@ -12,6 +12,8 @@ _LOCATIONS = """{ workspaceOrError { ... on Workspace { locationEntries {
  locationOrLoadError { __typename ... on PythonError { message } } } } } }"""
 _DAEMONS = """{ instance { daemonHealth { allDaemonStatuses {
  required healthy lastHeartbeatTime } } } }"""
+_PARTITIONS = """{ assetNodeOrError(assetKey: {path: [%s]}) { ... on AssetNode {
+ partitionStats { numMaterialized numPartitions } } } }"""
 _LAUNCHER = "{ instance { runLauncher { name } } }"
 _OPEN_RUNS = """{ runsOrError(filter: {statuses: [STARTING, STARTED, CANCELING]}, limit: 1000) {
  ... on Runs { results { runId } } } }"""
@@ -20,7 +22,9 @@ _CLOSE_RUNS = """mutation ($runs: [String!]!) { terminateRuns(
 _CANCEL_RUNS = """mutation ($runs: [String!]!) { terminateRuns(
  runIds: $runs, terminatePolicy: SAFE_TERMINATE) { __typename } }"""
 # Its runs are processes of this machine; those of others may go on without this installation.
-_LOCAL_LAUNCHER = "DefaultRunLauncher"
+_LOCAL_PARTITIONS = """{ assetNodeOrError(assetKey: {path: [%s]}) { ... on AssetNode {
+ partitionStats { numMaterialized numPartitions } } } }"""
+_LAUNCHER = "DefaultRunLauncher"
 
 
 class DagsterWeb:
@@ -54,6 +58,20 @@ class DagsterWeb:
         return bool(statuses) and all(
             one["healthy"] and (one["lastHeartbeatTime"] or 0) > since for one in statuses
         )
+
+    def materialised(self, asset: str) -> tuple[int, int] | None:
+        """Returns how many partitions of an asset are materialised, and how many there are.
+
+        None when the webserver does not say.
+        """
+        try:
+            node = self._ask(_PARTITIONS % json.dumps(asset), timeout_seconds=30)[
+                "assetNodeOrError"
+            ]
+        except ClientError:
+            return None
+        stats = node.get("partitionStats")
+        return None if stats is None else (stats["numMaterialized"], stats["numPartitions"])
 
     def close_orphaned_runs(self) -> int:
         """Marks the runs that died with the last start as cancelled; returns how many.

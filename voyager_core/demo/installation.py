@@ -136,7 +136,6 @@ class Installation:
             SettingsError: a port is taken, or the installation is incomplete.
             StopRequestedError: `stopping` was set meanwhile.
         """
-        self.check_ports()
         home = prepare_dagster_home(self.settings)
         api, dagster = self.settings.api, self.settings.dagster
         children = Children(
@@ -158,6 +157,8 @@ class Installation:
         workspace = write_workspace(home, code_port)
         web = self._web = DagsterWeb(addresses.dagster)
         children.start(programs.code_server(code_port))
+        # Seconds have passed: another program that took a port meanwhile would answer for ours.
+        self.check_ports()
         children.start(programs.api(addresses.api))
         children.start(programs.webserver(self.settings, web, workspace))
         if closed := web.close_orphaned_runs():

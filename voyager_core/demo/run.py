@@ -5,10 +5,12 @@ from dataclasses import replace
 
 from pydantic import SecretStr
 
+from voyager_core.catalog.checks import check_catalog
 from voyager_core.catalog.connect import Connection, connect
 from voyager_core.catalog.groups import add_group
 from voyager_core.catalog.keys import create_key, verify_key
 from voyager_core.catalog.ranges import GroupProgress, group_progress, ranges_of
+from voyager_core.catalog.releases import counts
 from voyager_core.catalog.rulecounts import reject_totals
 from voyager_core.demo.children import Service, StopRequestedError
 from voyager_core.demo.client import Newznab
@@ -20,7 +22,13 @@ from voyager_core.demo.posts import build_corpus
 from voyager_core.demo.programs import STAGE_NEWS, python_program
 from voyager_core.demo.services import watch
 from voyager_core.demo.state import DemoState, choose_ports, read_state, write_state
-from voyager_core.demo.summary import Outcome, progress_text, show_found, show_use
+from voyager_core.demo.summary import (
+    Outcome,
+    progress_text,
+    show_found,
+    show_materialised,
+    show_use,
+)
 from voyager_core.demo.terminal import Terminal
 from voyager_core.demo.truth import Truth, expected
 from voyager_core.errors import TransientError
@@ -90,6 +98,7 @@ def _run(terminal: Terminal, installation: Installation, truth: Truth) -> Outcom
         api = Newznab(addresses.api, state.api_key)
         outcome = index(terminal, installation, conn, truth, api)
     show_found(terminal, truth, outcome)
+    show_materialised(terminal, addresses)
     matched = match(truth, outcome.found)
     first = next((one for release in truth.releases for one in matched[release.slug]), None)
     show_use(terminal, addresses, api, news=f"127.0.0.1:{state.news_port}", found=first)
@@ -200,4 +209,8 @@ def verify(conn: Connection, truth: Truth, api: Newznab) -> Outcome:
         wanted = truth.lines.get(progress.group)
         if progress.lines != wanted:
             problems.append(f"{progress.group}: {progress.lines} lines read, {wanted} are there")
+    posted = sum(1 for release in truth.releases for _ in release.segments)
+    if (held := counts(conn).segments) != posted:
+        problems.append(f"the catalog states {held} segments, {posted} were posted")
+    problems += (f"the catalog contradicts itself: {finding}" for finding in check_catalog(conn))
     return Outcome(found, problems)

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from voyager_core.catalog.ranges import GroupProgress
 from voyager_core.demo.client import Newznab
 from voyager_core.demo.compare import FoundRelease, match
+from voyager_core.demo.dagster_web import DagsterWeb
 from voyager_core.demo.installation import Addresses
 from voyager_core.demo.services import show_addresses
 from voyager_core.demo.terminal import Terminal, size
 from voyager_core.demo.truth import Truth
 
+# The partitioned asset that tells best what was found.
+ASSET = "releases"
 _SHOWN_DIFFERENCES = 40
 
 
@@ -63,7 +66,7 @@ def show_found(terminal: Terminal, truth: Truth, outcome: Outcome) -> None:
         terminal.table(header, rows, right="lllrrr")
     terminal.line()
     for group, reasons in truth.counted.items():
-        told = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+        told = ", ".join(f"{count} {_reason_text(reason)}" for reason, count in reasons.items())
         terminal.step(f"in no file of {group}: {told}")
     terminal.line()
     if outcome.problems:
@@ -77,6 +80,22 @@ def show_found(terminal: Terminal, truth: Truth, outcome: Outcome) -> None:
         f"Verified: {len(truth.releases)} releases, {files} files and {segments:,} segments "
         "are exactly those posted."
     )
+
+
+def _reason_text(reason: str) -> str:
+    """Returns a reason of the ledger in words."""
+    kind, _, owner = reason.partition(":")
+    return f"crossposts of {owner}" if owner else kind.replace("_", " ")
+
+
+def show_materialised(terminal: Terminal, addresses: Addresses) -> None:
+    """Writes how many of the ranges Dagster has materialised."""
+    stats = DagsterWeb(addresses.dagster).materialised(ASSET)
+    if stats is not None:
+        done, total = stats
+        terminal.line(
+            f"Dagster has materialised {done} of {total} partitions of its asset `{ASSET}`."
+        )
 
 
 def show_use(

@@ -209,3 +209,17 @@ def test_a_webserver_that_is_gone_does_not_keep_anybody_from_stopping():
     with serving(lambda *_: (500, b"")) as base:
         assert DagsterWeb(base).cancel_runs(timeout_seconds=20) is None
     assert DagsterWeb(base).cancel_runs(timeout_seconds=20) is None
+
+
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        ({"partitionStats": {"numMaterialized": 3, "numPartitions": 7}}, (3, 7)),
+        ({"partitionStats": None}, None),
+        ({}, None),
+    ],
+)
+def test_materialised_partitions_are_told(node, told):
+    with serving(dagster({"partitionStats": {"assetNodeOrError": node}})) as base:
+        assert DagsterWeb(base).materialised("releases") == told
+    assert DagsterWeb(base).materialised("releases") is None
