@@ -386,7 +386,14 @@ def test_numbers_and_texts_that_posters_make_up_are_no_error(catalog):
         groups=[GROUP, "g\0", "", "g" * 300],
         tok=[],
     )
-    store(catalog, range_id, 1, 1000, built([row]))
+    contents = built(
+        [row],
+        candidates=[(1, "lone_random", "i\0d")],
+        rule_counts=[("r\0ule", 5, 1)],
+        rule_samples=[("r\0ule", 1, "\0")],
+    )
+    store(catalog, range_id, 1, 1000, contents, rejects={"crosspost:\0": 3})
+    assert differences(catalog) == []
     found = get_release(catalog, public_id(1, 0))
     assert found is not None
     assert found.name.startswith("nul xxx")

@@ -186,7 +186,8 @@ def rule_counts_of(built: Built) -> list[RuleCountIn]:
     """Returns what the rules dropped, added up and in order."""
     sums: dict[tuple[str, str, str], tuple[int, int]] = {}
     for row in built.rule_counts.iter_rows(named=True):
-        place = (row["rule"], row.get("signature") or "", row.get("owner_group") or "")
+        names = (row["rule"], row.get("signature") or "", row.get("owner_group") or "")
+        place = (_no_nul(names[0]), _no_nul(names[1]), _no_nul(names[2]))
         articles, files = sums.get(place, (0, 0))
         sums[place] = (articles + int(row["articles"]), files + int(row["files"] or 0))
     return [RuleCountIn(*place, *sums[place]) for place in sorted(sums)]
@@ -207,7 +208,7 @@ def rule_samples_of(built: Built) -> list[tuple[str, int | None, str]]:
             msg = f"a sample of rule {row['rule']} is no JSON: {error}"
             raise SpanError(msg) from error
         key = row.get("release_key")
-        found.append((row["rule"], None if key is None else signed(key), text))
+        found.append((_no_nul(row["rule"]), None if key is None else signed(key), text))
     return found
 
 

@@ -143,10 +143,12 @@ def check_lines(conn: Connection) -> list[Finding]:
 def check_sums(conn: Connection) -> list[Finding]:
     """Returns releases that are not the sum of their chunks, and what has lost its release."""
     rows = conn.execute(
-        "with sums as (select release_id, sum(files)::bigint as files,"
-        "   max(files_expected) as files_expected, sum(segments)::bigint as segments,"
-        "   sum(segments_expected)::bigint as segments_expected,"
-        "   sum(size_bytes)::bigint as size_bytes, min(posted_at) as posted_at,"
+        # Sums stop where the columns do, as in `parts`.
+        "with sums as (select release_id, least(sum(files), 2147483647) as files,"
+        "   max(files_expected) as files_expected, least(sum(segments), 2147483647) as segments,"
+        "   least(sum(segments_expected), 9223372036854775807) as segments_expected,"
+        "   least(sum(size_bytes), 9223372036854775807) as size_bytes,"
+        "   min(posted_at) as posted_at,"
         "   max(last_posted_at) as last_posted_at, bool_or(has_par2) as has_par2"
         "  from chunk group by release_id)"
         " select coalesce(r.release_id, s.release_id), r.release_key, r.generation,"

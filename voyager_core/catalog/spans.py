@@ -103,7 +103,9 @@ def store_span(
         SpanError: the span is not of this range, or the frames contradict each other.
         CatalogUnavailable: nothing was stored, another try may succeed.
     """
-    rejected = {reason: count for reason, count in (rejects or {}).items() if count}
+    rejected = {
+        reason.replace("\0", ""): count for reason, count in (rejects or {}).items() if count
+    }
     with catalog_errors(f"storing {span}"):
         require_idle(conn)
         ledger = _range_of(conn, span, range_id)
