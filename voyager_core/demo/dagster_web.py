@@ -22,9 +22,7 @@ _CLOSE_RUNS = """mutation ($runs: [String!]!) { terminateRuns(
 _CANCEL_RUNS = """mutation ($runs: [String!]!) { terminateRuns(
  runIds: $runs, terminatePolicy: SAFE_TERMINATE) { __typename } }"""
 # Its runs are processes of this machine; those of others may go on without this installation.
-_LOCAL_PARTITIONS = """{ assetNodeOrError(assetKey: {path: [%s]}) { ... on AssetNode {
- partitionStats { numMaterialized numPartitions } } } }"""
-_LAUNCHER = "DefaultRunLauncher"
+_LOCAL_LAUNCHER = "DefaultRunLauncher"
 
 
 class DagsterWeb:
