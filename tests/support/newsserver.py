@@ -54,48 +54,28 @@ Faults are data. Every rule that matches a command takes part in its reply, in o
 import asyncio
 import contextlib
 import fnmatch
-import gzip
 import re
 import ssl
 import threading
 import zlib
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-CRLF = b"\r\n"
-DOT = b".\r\n"
+from tests.support.newsreplies import (
+    CRLF,
+    Answer,
+    Group,
+    Rule,
+    apply_rule,
+    made_line,
+    made_lines,
+    yenc_block,
+)
+
+__all__ = ["Group", "NewsServer", "Rule", "made_line", "made_lines", "silent_server", "yenc_block"]
+
 _CLOSING = ("400", "502")
-
-
-@dataclass
-class Rule:
-    """A fault; see the top of the module."""
-
-    on: str
-    do: str
-    value: Any = None
-    connection: int | None = None
-    argument: str | None = None
-    skip: int = 0
-    times: int | None = 1
-    acted: int = 0
-
-    def takes(self, verb: str, argument: str, connection: int) -> bool:
-        if self.on not in {"*", verb} or (self.on == "*" and verb == "connect"):
-            return False
-        if self.connection is not None and self.connection != connection:
-            return False
-        if self.argument is not None and not re.search(self.argument, argument):
-            return False
-        if self.skip > 0:
-            self.skip -= 1
-            return False
-        if self.times is not None and self.acted >= self.times:
-            return False
-        self.acted += 1
-        return True
 
 
 @dataclass
@@ -105,134 +85,6 @@ class Asked:
     connection: int
     verb: str
     argument: str
-
-
-class Group:
-    """A group and its overview lines (bytes without line end, number first)."""
-
-    def __init__(
-        self,
-        name: str,
-        lines: Iterable[bytes] | Callable[[int], bytes | None] = (),
-        *,
-        low: int | None = None,
-        high: int | None = None,
-        flag: str = "y",
-    ) -> None:
-        self.name = name
-        self.flag = flag
-        self._make = lines if callable(lines) else None
-        self._lines = [] if callable(lines) else list(lines)
-        self._numbers = [int(line.split(b"\t", 1)[0]) for line in self._lines]
-        self.low = low if low is not None else (self._numbers[0] if self._numbers else 1)
-        self.high = high if high is not None else (self._numbers[-1] if self._numbers else 0)
-
-    @property
-    def count(self) -> int:
-        return max(0, self.high - self.low + 1) if self._make else len(self._numbers)
-
-    def overview(self, low: int, high: int) -> list[bytes]:
-        """Returns the lines of the numbers `low … high`."""
-        if self._make:
-            numbers = range(max(low, self.low), min(high, self.high) + 1)
-            return [line for number in numbers if (line := self._make(number)) is not None]
-        first, last = bisect_left(self._numbers, low), bisect_right(self._numbers, high)
-        return self._lines[first:last]
-
-    def add(self, line: bytes) -> None:
-        """Appends a line; its number must be above all others."""
-        self._lines.append(line)
-        self._numbers.append(int(line.split(b"\t", 1)[0]))
-        self.high = self._numbers[-1]
-
-
-def made_line(number: int, *, group: str = "alt.binaries.test") -> bytes:
-    """Returns a plausible overview line for an article number, always the same."""
-    file, part = divmod(number, 50)
-    return (
-        b'%d\t[%d/99] - "file-%d.rar" yEnc (%d/50)\tjoe <joe@test.invalid>\t'
-        b"Wed, 01 Jan 2025 %02d:%02d:00 GMT\t<part%dof50.%x@test.invalid>\t\t740000\t5700\t"
-        b"Xref: news.test.invalid %s:%d"
-    ) % (
-        number,
-        file % 99 + 1,
-        file,
-        part + 1,
-        number // 60 % 24,
-        number % 60,
-        part + 1,
-        number * 2654435761 % (1 << 64),
-        group.encode(),
-        number,
-    )
-
-
-def made_lines(low: int, count: int, *, group: str = "alt.binaries.test") -> list[bytes]:
-    """Returns plausible overview lines for consecutive article numbers."""
-    return [made_line(number, group=group) for number in range(low, low + count)]
-
-
-@dataclass
-class _Answer:
-    """A reply before it is put on the wire."""
-
-    status: bytes
-    lines: list[bytes] | None = None
-    kind: str = "text"
-    form: str | None = None
-    terminator: str | None = None
-    level: int = 1
-    marked: bool = True
-    garbage: bytes | None = None
-    damage: float | None = None
-    stray_dot: bool = False
-
-    def wire(self) -> bytes:
-        if self.lines is None:
-            return self.status + CRLF + (DOT if self.stray_dot else b"")
-        text = b"".join(b"." * line.startswith(b".") + line + CRLF for line in self.lines)
-        status, body = self.status, text + DOT
-        if self.form not in {None, "plain"}:
-            inside = self.terminator in {"inside", "both"}
-            behind = self.terminator in {"behind", "both"}
-            body = _compress(text + DOT * inside, self.form, self.level) + DOT * behind
-            if self.form == "yenc":
-                body = _compress(text, "yenc", self.level)
-            elif self.marked:
-                status += b" [COMPRESS=GZIP]"
-        if self.garbage is not None:
-            body = self.garbage
-        if self.damage is not None:
-            place = min(int(len(body) * self.damage), len(body) - 1)
-            body = body[:place] + bytes([body[place] ^ 0x55]) + body[place + 1 :]
-        return status + CRLF + body + (DOT if self.stray_dot else b"")
-
-
-def _compress(text: bytes, form: str | None, level: int) -> bytes:
-    if form == "gzip":
-        return gzip.compress(text, level, mtime=0)
-    if form == "zlib":
-        return zlib.compress(text, level)
-    deflater = zlib.compressobj(level, zlib.DEFLATED, -15)
-    raw = deflater.compress(text) + deflater.flush()
-    return raw if form == "deflate" else yenc_block(raw)
-
-
-def yenc_block(data: bytes) -> bytes:
-    """Returns bytes as the yEnc block of an XZVER reply (Astraweb's form)."""
-    rows = []
-    for start in range(0, len(data), 128):
-        row = bytearray()
-        for byte in data[start : start + 128]:
-            shifted = (byte + 42) & 0xFF
-            if shifted in b"\0\n\r=":
-                row += bytes([0x3D, (shifted + 64) & 0xFF])
-            else:
-                row.append(shifted)
-        rows.append(b"." * row.startswith(b".") + bytes(row))
-    head = b"=ybegin line=128 size=-1"
-    tail = b"=yend crc32=%08x" % zlib.crc32(data)
-    return CRLF.join([head, *rows, tail]) + CRLF + DOT
 
 
 class NewsServer:
@@ -395,9 +247,9 @@ class _Client:
 
     async def serve(self) -> None:
         limit = self.server.max_connections
-        greeting = _Answer(b"200 test server ready")
+        greeting = Answer(b"200 test server ready")
         if limit is not None and self.server.open > limit:
-            greeting = _Answer(b"502 too many connections for your user")
+            greeting = Answer(b"502 too many connections for your user")
         if not await self.send("connect", "", greeting) or greeting.status.startswith(b"502"):
             return
         while line := await self.read_line():
@@ -431,7 +283,7 @@ class _Client:
         self.writer.write(data)
         await self.writer.drain()
 
-    async def send(self, verb: str, argument: str, answer: _Answer) -> bool:
+    async def send(self, verb: str, argument: str, answer: Answer) -> bool:
         """Sends a reply as the rules want it; returns whether the connection goes on."""
         rules = [each for each in self.server.rules if each.takes(verb, argument, self.number)]
         for rule in rules:
@@ -462,95 +314,95 @@ class _Client:
                 pass
         return ending == "go on"
 
-    def answer(self, verb: str, argument: str) -> _Answer:
+    def answer(self, verb: str, argument: str) -> Answer:
         if verb == "QUIT":
-            return _Answer(b"205 bye")
+            return Answer(b"205 bye")
         if verb == "CAPABILITIES":
             return self.capabilities()
         if verb == "MODE":
             self.reader_mode = True
-            return _Answer(b"200 reader mode")
+            return Answer(b"200 reader mode")
         if not self.reader_mode:
-            return _Answer(b"500 what?")
+            return Answer(b"500 what?")
         if verb == "AUTHINFO":
             return self.authinfo(argument)
         if not self.logged_in:
-            return _Answer(b"480 authentication required")
+            return Answer(b"480 authentication required")
         handler = getattr(self, f"do_{verb.lower()}", None)
         if handler is None or (verb in {"XOVER", "OVER"} and verb not in self.server.verbs):
-            return _Answer(b"500 unknown command")
+            return Answer(b"500 unknown command")
         return handler(argument)
 
-    def capabilities(self) -> _Answer:
+    def capabilities(self) -> Answer:
         if not self.server.capabilities:
-            return _Answer(b"500 unknown command")
+            return Answer(b"500 unknown command")
         known = ["VERSION 2", "READER" if self.reader_mode else "MODE-READER", *self.server.verbs]
         known += [f"COMPRESS {form.upper()}" for form in self.server.compress if form == "deflate"]
-        return _Answer(b"101 capabilities", [line.encode() for line in known])
+        return Answer(b"101 capabilities", [line.encode() for line in known])
 
-    def authinfo(self, argument: str) -> _Answer:
+    def authinfo(self, argument: str) -> Answer:
         what, _, value = argument.partition(" ")
         if what.upper() == "USER":
             self.user = value
-            return _Answer(b"381 password required")
+            return Answer(b"381 password required")
         if self.user == self.server.user and value == self.server.password:
             self.logged_in = True
-            return _Answer(b"281 welcome")
-        return _Answer(b"481 wrong user or password")
+            return Answer(b"281 welcome")
+        return Answer(b"481 wrong user or password")
 
-    def do_date(self, _: str) -> _Answer:
-        return _Answer(b"111 20300102030405")
+    def do_date(self, _: str) -> Answer:
+        return Answer(b"111 20300102030405")
 
-    def do_xfeature(self, argument: str) -> _Answer:
+    def do_xfeature(self, argument: str) -> Answer:
         words = argument.upper().split()
         wanted = "gzip-terminator" if words[2:] == ["TERMINATOR"] else "gzip"
         if words[:2] != ["COMPRESS", "GZIP"] or wanted not in self.server.compress:
-            return _Answer(b"501 unknown feature")
+            return Answer(b"501 unknown feature")
         self.xfeature = wanted
-        return _Answer(b"290 feature enabled")
+        return Answer(b"290 feature enabled")
 
-    def do_compress(self, argument: str) -> _Answer:
+    def do_compress(self, argument: str) -> Answer:
         if "deflate" not in self.server.compress or argument.upper() != "DEFLATE":
-            return _Answer(b"503 unknown compression")
-        return _Answer(b"206 compression active")
+            return Answer(b"503 unknown compression")
+        return Answer(b"206 compression active")
 
-    def do_list(self, argument: str) -> _Answer:
+    def do_list(self, argument: str) -> Answer:
         what, _, pattern = argument.partition(" ")
         if what.upper() not in {"", "ACTIVE"}:
-            return _Answer(b"503 unknown list")
+            return Answer(b"503 unknown list")
         lines = [
             f"{group.name} {group.high:010d} {group.low:010d} {group.flag}".encode()
             for group in self.server.groups.values()
             if not pattern or _matches(pattern, group.name)
         ]
-        return self.compressible(_Answer(b"215 list of groups", lines, "list"))
+        return self.compressible(Answer(b"215 list of groups", lines, "list"))
 
-    def do_group(self, argument: str) -> _Answer:
+    def do_group(self, argument: str) -> Answer:
         group = self.server.groups.get(argument)
         if group is None:
-            return _Answer(b"411 no such group")
+            return Answer(b"411 no such group")
         self.group = group
-        return _Answer(f"211 {group.count} {group.low} {group.high} {group.name}".encode())
+        return Answer(f"211 {group.count} {group.low} {group.high} {group.name}".encode())
 
-    def do_listgroup(self, argument: str) -> _Answer:
+    def do_listgroup(self, argument: str) -> Answer:
         name = argument.split(" ", 1)[0]
-        answer = self.do_group(name) if name else _Answer(b"412 no group selected")
+        answer = self.do_group(name) if name else Answer(b"412 no group selected")
         if self.group is None or answer.status.startswith(b"411"):
             return answer
         lines = self.group.overview(self.group.low, self.group.high)
         status = f"211 {len(lines)} {self.group.low} {self.group.high} {self.group.name}"
-        return _Answer(status.encode(), [line.split(b"\t", 1)[0] for line in lines])
+        return Answer(status.encode(), [line.split(b"\t", 1)[0] for line in lines])
 
-    def do_xover(self, argument: str) -> _Answer:
+    def do_xover(self, argument: str) -> Answer:
         answer = self.overview(argument)
         return answer if answer.lines is None else self.compressible(answer)
 
     do_over = do_xover
 
-    def do_xzver(self, argument: str) -> _Answer:
+    def do_xzver(self, argument: str) -> Answer:
         forms = [form for form in self.server.compress if form.startswith("xzver")]
         if not forms:
-            return _Answer(b"500 unknown command")
+            return Answer(b"500 unknown command")
         answer = self.overview(argument)
         if answer.lines is not None:
             yenc = forms[0] == "xzver-yenc"
@@ -558,87 +410,46 @@ class _Client:
             answer.terminator, answer.marked = "inside", not yenc
         return answer
 
-    def overview(self, argument: str) -> _Answer:
+    def overview(self, argument: str) -> Answer:
         if self.group is None:
-            return _Answer(b"412 no group selected")
+            return Answer(b"412 no group selected")
         match = re.fullmatch(r"(\d+)(-)?(\d+)?", argument)
         if match is None:
-            return _Answer(b"501 bad range")
+            return Answer(b"501 bad range")
         low = int(match[1])
         high = int(match[3]) if match[3] else (self.group.high if match[2] else low)
         lines = self.group.overview(low, high)
         if not lines:
-            return _Answer(b"423 no articles in that range")
-        return _Answer(b"224 overview follows", lines, "overview")
+            return Answer(b"423 no articles in that range")
+        return Answer(b"224 overview follows", lines, "overview")
 
-    def compressible(self, answer: _Answer) -> _Answer:
+    def compressible(self, answer: Answer) -> Answer:
         if self.xfeature is not None:
             answer.form = self.server.form
             answer.terminator = "inside" if self.xfeature == "gzip-terminator" else "behind"
         return answer
 
-    def do_stat(self, argument: str) -> _Answer:
+    def do_stat(self, argument: str) -> Answer:
         if argument not in self.server.articles:
-            return _Answer(b"430 no such article")
-        return _Answer(f"223 0 {argument}".encode())
+            return Answer(b"430 no such article")
+        return Answer(f"223 0 {argument}".encode())
 
-    def do_article(self, argument: str) -> _Answer:
+    def do_article(self, argument: str) -> Answer:
         return self.article(argument, "220", slice(0, 2))
 
-    def do_head(self, argument: str) -> _Answer:
+    def do_head(self, argument: str) -> Answer:
         return self.article(argument, "221", slice(0, 1))
 
-    def do_body(self, argument: str) -> _Answer:
+    def do_body(self, argument: str) -> Answer:
         return self.article(argument, "222", slice(1, 2))
 
-    def article(self, argument: str, code: str, parts: slice) -> _Answer:
+    def article(self, argument: str, code: str, parts: slice) -> Answer:
         stored = self.server.articles.get(argument)
         if stored is None:
-            return _Answer(b"430 no such article")
+            return Answer(b"430 no such article")
         wanted = stored.split(CRLF + CRLF, 1)[parts]
         lines = (CRLF + CRLF).join(wanted).split(CRLF)
-        return _Answer(f"{code} 0 {argument}".encode(), lines)
-
-
-def apply_rule(rule: Rule, answer: _Answer) -> None:
-    """Changes a reply as a rule wants it."""
-    value = rule.value
-    if rule.do == "damage":
-        answer.damage = value
-    elif rule.do == "garbage":
-        answer.garbage = value
-    elif rule.do == "form":
-        answer.form = value
-        answer.terminator = answer.terminator or "behind"
-    elif rule.do == "stored":
-        answer.level = 0
-    elif rule.do == "terminator":
-        answer.terminator = value
-    elif rule.do == "unmarked":
-        answer.marked = False
-    elif rule.do == "stray_dot":
-        answer.stray_dot = True
-    elif answer.lines:
-        _change_lines(rule.do, value, answer)
-
-
-def _change_lines(do: str, value: Any, answer: _Answer) -> None:
-    lines = answer.lines or []
-    if do == "more":
-        last = int(lines[-1].split(b"\t", 1)[0])
-        answer.lines = lines + [_renumbered(lines[-1], last + n + 1) for n in range(value)]
-    elif do == "fewer":
-        answer.lines = lines[: max(0, len(lines) - value)]
-    elif do == "shift":
-        answer.lines = [_renumbered(line, int(line.split(b"\t", 1)[0]) + value) for line in lines]
-    elif do == "twice":
-        answer.lines = [line for line in lines for _ in range(2)]
-    elif do == "poison":
-        answer.lines = [*lines, value]
-
-
-def _renumbered(line: bytes, number: int) -> bytes:
-    return b"%d\t" % number + line.split(b"\t", 1)[1]
+        return Answer(f"{code} 0 {argument}".encode(), lines)
 
 
 def _matches(pattern: str, name: str) -> bool:
