@@ -1,5 +1,6 @@
 """What a person sees while things start and run: lines, a progress line, tables."""
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -25,11 +26,8 @@ class Terminal:
 
     def line(self, text: str = "") -> None:
         """Writes a line."""
-        if self._open:
-            self._output.write("\n")
-            self._open = 0
-        self._output.write(text + "\n")
-        self._output.flush()
+        self._write(("\n" if self._open else "") + text + "\n")
+        self._open = 0
 
     def step(self, text: str) -> None:
         """Writes a line about something that has just happened."""
@@ -44,9 +42,19 @@ class Terminal:
             self.step(text)
             return
         text = f"  {text}"[: self.width - 1]
-        self._output.write("\r" + text.ljust(self._open))
-        self._output.flush()
+        self._write("\r" + text.ljust(self._open))
         self._open = len(text)
+
+    def _write(self, text: str) -> None:
+        """Writes, and goes on in silence when nobody reads any more (`voyager up | head`)."""
+        try:
+            self._output.write(text)
+            self._output.flush()
+        except (OSError, ValueError):
+            if self._output is sys.stdout:
+                # Python flushes it once more at exit, and would complain.
+                sys.stdout = _nowhere()
+            self._output = _nowhere()
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], *, right: str) -> None:
         """Writes a table.
@@ -67,6 +75,10 @@ class Terminal:
                 for cell, width, side in zip(shown, widths, right, strict=True)
             ]
             self.line(("  " + "  ".join(aligned)).rstrip())
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - for the rest of the run
 
 
 def cut(text: str, width: int) -> str:

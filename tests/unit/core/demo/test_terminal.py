@@ -1,6 +1,8 @@
 """What is written, on a terminal and into a file."""
 
 import io
+import subprocess
+import sys
 
 import pytest
 
@@ -58,3 +60,29 @@ def test_sizes_are_read_by_people():
         "2.3 MB",
         "5.0 GB",
     ]
+
+
+def test_a_reader_that_has_left_changes_nothing_else():
+    code = """
+import sys
+from voyager_core.demo.terminal import Terminal
+terminal = Terminal()
+terminal.line("first")
+sys.stdin.readline()
+for _ in range(3):
+    terminal.line("x" * 100_000)
+    terminal.progress("x")
+print("done", file=sys.stderr)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "first\n"
+    process.stdout.close()
+    process.stdout = None
+    errors = process.communicate("go\n", timeout=60)[1]
+    assert (process.returncode, errors) == (0, "done\n")
