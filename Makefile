@@ -49,7 +49,7 @@ test-rust: setup-dev
 	cargo test --quiet --manifest-path $(CARGO_MANIFEST) --workspace --exclude voyager-native
 
 test-python: setup-dev
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
 check: lint types contracts stubs ## Everything but the tests: lint, types, import contracts, stubs
 

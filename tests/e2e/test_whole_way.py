@@ -22,7 +22,12 @@ from tests.support.inn2 import HOST, Inn2
 from tests.support.installation import VoyagerUp
 from tests.support.nzbget import Nzbget
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.xdist_group("e2e"),  # one worker, so that each world is set up once
+]
 
 GROUP, OTHER_GROUP = "alt.binaries.test", "alt.binaries.boneless"
 READABLE = "Voyager.Sample.S01E02.1080p.WEB.H264-DEMO"
