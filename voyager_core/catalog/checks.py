@@ -146,7 +146,8 @@ def check_sums(conn: Connection) -> list[Finding]:
         # Sums stop where the columns do, as in `parts`.
         "with sums as (select release_id, least(sum(files), 2147483647) as files,"
         "   max(files_expected) as files_expected, least(sum(segments), 2147483647) as segments,"
-        "   least(sum(segments_expected), 9223372036854775807) as segments_expected,"
+        "   nullif(least(coalesce(sum(segments_expected), -1), 9223372036854775807), -1)"
+        "    as segments_expected,"
         "   least(sum(size_bytes), 9223372036854775807) as size_bytes,"
         "   min(posted_at) as posted_at,"
         "   max(last_posted_at) as last_posted_at, bool_or(has_par2) as has_par2"
