@@ -31,7 +31,7 @@ class Process:
         environment = kept | {
             "VOYAGER_DATABASE_URL": database,
             "VOYAGER_API__PORT": str(self.port),
-            "VOYAGER_ENV_FILE": "/nonexistent/.env",
+            "VOYAGER_ENV_FILE": os.devnull,
             **settings,
         }
         self.process = subprocess.Popen(
