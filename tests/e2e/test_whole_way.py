@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.support.gzproxy import CompressingProxy
 
 from tests.support import nyuu
+from tests.support.gzproxy import CompressingProxy
 from tests.support.inn2 import HOST, Inn2
 from tests.support.installation import VoyagerUp
 from tests.support.nzbget import Nzbget
@@ -177,7 +177,8 @@ def test_flexget_finds_the_release_and_saves_its_nzb(world, tmp_path):
     upload = world.uploads["readable"]
     config = tmp_path / "config.yml"
     config.write_text(
-        "tasks:\n  find:\n    discover:\n      interval: 1 seconds\n      release_estimations: ignore\n      what:\n"
+        "tasks:\n  find:\n    discover:\n      interval: 1 seconds\n"
+        "      release_estimations: ignore\n      what:\n"
         f"        - mock:\n            - {{title: '{upload.words}', url: 'http://127.0.0.1/'}}\n"
         "      from:\n        - newznab:\n"
         f"            website: {world.voyager.url}\n            apikey: {world.key}\n"
