@@ -159,12 +159,12 @@ class Connection(asyncio.BufferedProtocol):
                 msg = f"{self.server}: the reply to {request.shown} is never terminated"
                 raise Garbage(msg) from None
             got = self.received_bytes - before
-            came = f"stopped after {got} bytes of the reply" if got else "did not answer"
+            came = f"stopped after {got} bytes of the reply to" if got else "did not answer"
             seconds = self._deadlines.command_seconds
             if got and self._loop.time() >= self._last_moment:
-                came, seconds = f"sent {got} bytes and no end", self._deadlines.total_seconds
+                came, seconds = f"sent {got} bytes and no end to", self._deadlines.total_seconds
             msg = (
-                f"{self.server} {came} to {request.shown} within {seconds:g} seconds; "
+                f"{self.server} {came} {request.shown} within {seconds:g} seconds; "
                 "it is tried again on a new connection"
             )
             raise NewsTimeout(msg) from None
