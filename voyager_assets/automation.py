@@ -15,6 +15,7 @@ HISTORY_LANE = {LANE: "history"}
 RECOVERY_LANE = {LANE: "history", "dagster/priority": "-5"}
 CATALOG_LANE = {LANE: "catalog"}
 RULE_TAG = "voyager/rule"
+STRETCHES_TAG = "voyager/stretches"
 
 HISTORY_POOL = "news_history"
 TAIL_POOL = "news_tail"

@@ -56,10 +56,10 @@ merge_job = dg.define_asset_job(
 
 settle_job = dg.define_asset_job(
     "settle",
-    selection=dg.AssetSelection.assets("settled_catalog").without_checks(),
+    selection=dg.AssetSelection.assets("settled_catalog", "range_ledger").without_checks(),
     tags=CATALOG_LANE,
     executor_def=dg.in_process_executor,
-    description="Settle releases to which nothing is added any more.",
+    description="Settle releases to which nothing is added any more; add up the range ledger.",
 )
 
 check_job = dg.define_asset_job(

@@ -5,8 +5,9 @@ it, so loading the code location needs no server, no database and no disk. Secre
 `EnvVar`, so that Dagster shows the variable's name and never its value.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from voyager_core.catalog.rulecounts import record_ruleset
 from voyager_core.domain.rulesets import RuleSet
 from voyager_core.errors import SettingsError
 from voyager_core.header_pass.fetch import FetchOptions
-from voyager_core.header_pass.run import PassTools, Stage, versions_of
+from voyager_core.header_pass.run import PassTools, SpanOutcome, Stage, versions_of
+from voyager_core.header_pass.sharing import shared_connections
 from voyager_core.nntp.account import NewsAccount
 from voyager_core.nntp.client import NewsClient
 from voyager_core.nntp.connection import Deadlines
@@ -143,17 +145,32 @@ def open_pass(
     spool: OverviewSpool,
     clock: Clock,
     *,
+    lane: str,
     stage: Stage = Stage.STORE,
+    after_span: Callable[[SpanOutcome], None] | None = None,
 ) -> Iterator[PassTools]:
     """Yields what a pass works with; connections are closed at the end.
+
+    Args:
+        news: the account.
+        catalog: the catalog.
+        spool: where blocks wait.
+        clock: the time.
+        lane: with whom the account's connections are shared (`sharing.TAIL` or `HISTORY`).
+        stage: how far the pass goes.
+        after_span: called with what became of each span.
 
     Raises:
         VoyagerError: the account, the database or the rule set cannot be used.
     """
     rules = RuleSet()
-    with catalog.connect() as conn, news.open() as client:
+    with (
+        catalog.connect() as conn,
+        news.open() as client,
+        shared_connections(conn, client, lane) as adjust,
+    ):
         record_ruleset(conn, rules.version, rules.digest, rules.content())
-        yield PassTools(
+        tools = PassTools(
             conn=conn,
             news=client,
             spool=spool.open(),
@@ -162,7 +179,9 @@ def open_pass(
             clock=clock.now,
             options=spool.options(),
             stage=stage,
+            before_span=adjust,
         )
+        yield tools if after_span is None else replace(tools, after_span=after_span)
 
 
 def build_resources(settings: Settings) -> dict[str, object]:

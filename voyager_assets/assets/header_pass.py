@@ -1,6 +1,7 @@
 """The header pass over stretches of history: five assets, one step, a stretch at a time."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 import dagster as dg
 from pydantic import Field
@@ -19,7 +20,16 @@ from voyager_assets.resources import Catalog, Clock, NewsServer, OverviewSpool, 
 from voyager_assets.retries import core_errors, raise_for
 from voyager_core.domain.ranges import parse_partition_key
 from voyager_core.header_pass.recover import recover_stretches
-from voyager_core.header_pass.run import PassTools, Stage, StretchReport, index_stretches
+from voyager_core.header_pass.run import (
+    PassTools,
+    SpanOutcome,
+    Stage,
+    StretchReport,
+    index_stretches,
+)
+from voyager_core.header_pass.sharing import HISTORY
+
+SECONDS_BETWEEN_WORDS = 60.0
 
 Event = dg.AssetMaterialization | dg.AssetCheckResult
 
@@ -54,7 +64,11 @@ def header_pass(  # noqa: PLR0917 - Dagster gives each resource by name
     """Indexes what is left of each stretch and tells of each one as it is through."""
     reports: list[StretchReport] = []
     stage = stage_of({key.to_user_string() for key in context.selected_asset_keys})
-    with core_errors(context), open_pass(news, catalog, spool, clock, stage=stage) as tools:
+    told = Progress(context.log.info).tell
+    with (
+        core_errors(context),
+        open_pass(news, catalog, spool, clock, lane=HISTORY, stage=stage, after_span=told) as tools,
+    ):
         checks = PassChecks(tools.conn)
         for report in _reports(tools, context.partition_keys, config.rule):
             reports.append(report)
@@ -62,6 +76,27 @@ def header_pass(  # noqa: PLR0917 - Dagster gives each resource by name
             yield from _events(context, tools, report)
         yield from checks.results(context.selected_asset_check_keys)
     raise_for(context, [failure for report in reports for failure in report.failures])
+
+
+class Progress:
+    """Tells of long work once a minute, since a stretch of many ranges takes hours."""
+
+    def __init__(
+        self, say: Callable[[str], None], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._say = say
+        self._monotonic = monotonic
+        self._said_at = monotonic()
+        self._ranges = 0
+        self._lines = 0
+
+    def tell(self, outcome: SpanOutcome) -> None:
+        """Counts a span, and says something when the last word is long ago."""
+        self._ranges += 1
+        self._lines += outcome.lines
+        if self._monotonic() - self._said_at >= SECONDS_BETWEEN_WORDS:
+            self._said_at = self._monotonic()
+            self._say(f"{self._ranges} ranges, {self._lines:,} lines so far; at {outcome.span}")
 
 
 def stage_of(selected: set[str]) -> Stage:

@@ -14,6 +14,7 @@ from voyager_core.catalog.stretches import all_stretches
 from voyager_core.domain.ranges import parse_partition_key, partition_key
 from voyager_core.header_pass.plan import totals
 from voyager_core.header_pass.run import PassTools, StretchReport
+from voyager_core.header_pass.sharing import TAIL
 from voyager_core.header_pass.tail import TailReport, follow_tail
 
 
@@ -37,7 +38,10 @@ def live_tail(
     clock: Clock,
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Looks at every group once and indexes what is new."""
-    with core_errors(context, retries=0), open_pass(news, catalog, spool, clock) as tools:
+    with (
+        core_errors(context, retries=0),
+        open_pass(news, catalog, spool, clock, lane=TAIL) as tools,
+    ):
         report = follow_tail(tools)
         if totals(report.plans)["new_ranges"]:
             known = all_stretches(tools.conn)

@@ -52,7 +52,11 @@ def tell_stretch(
         stages.CHUNKS: _chunks(totals),
         stages.PROBE_CANDIDATES: _candidates(totals),
     }
-    return {name: told[name] for name in _STAGES[stage]}, _resume(totals)
+    shown = {
+        name: {key: value for key, value in told[name].items() if value.value is not None}
+        for name in _STAGES[stage]
+    }
+    return shown, _resume(totals)
 
 
 def counts_table(counts: Mapping[str, int], *, what: str) -> dg.MetadataValue:

@@ -8,7 +8,7 @@ from itertools import islice
 
 import dagster as dg
 
-from voyager_assets.automation import PARTITIONS_PER_RUN, unfinished_runs
+from voyager_assets.automation import PARTITIONS_PER_RUN, STRETCHES_TAG, unfinished_runs
 from voyager_assets.partitions import runs_of, stretches
 from voyager_core.domain.ranges import partition_key
 
@@ -130,9 +130,14 @@ def requests(
         run for block in neighbours(ready) for run in runs_of(block, known, most=PARTITIONS_PER_RUN)
     )
     for first, last, covered in islice(runs, max(0, most)):
-        places = {RANGE_START: first, RANGE_END: last}
+        places = {RANGE_START: first, RANGE_END: last, STRETCHES_TAG: _span_text(covered)}
         request = dg.RunRequest(run_key=None, tags={**tags, **places}, run_config=run_config)
         yield covered, request
+
+
+def _span_text(keys: Sequence[str]) -> str:
+    """Returns keys as the list of runs should show them: `alt.binaries.x/000004 … 000007`."""
+    return keys[0] if len(keys) == 1 else f"{keys[0]} … {keys[-1].rpartition('/')[2]}"
 
 
 def neighbours(ready: Sequence[Wanted]) -> Iterator[list[str]]:

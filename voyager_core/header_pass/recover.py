@@ -124,6 +124,7 @@ def _recover_ranges(
     started = time.process_time()
     with fetch_spans(tools.news, tools.spool, spans, tools.options) as fetcher:
         for row, place, span in zip(rows, places, spans, strict=True):
+            tools.before_span()
             try:
                 then = _rules_of(row, recovery)
                 outcome = _recover(tools, place, next(fetcher), then=then, recovery=recovery)
@@ -133,8 +134,10 @@ def _recover_ranges(
                 note_failure(tools, row.range_id, span, error)
                 outcome = SpanOutcome(place, span, error=error)
             ended = time.process_time()
-            yield replace(outcome, cpu_seconds=ended - started)
+            outcome = replace(outcome, cpu_seconds=ended - started)
             started = ended
+            tools.after_span(outcome)
+            yield outcome
 
 
 def _recover(

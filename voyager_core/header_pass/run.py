@@ -65,6 +65,10 @@ class Stage(IntEnum):
     STORE = 3
 
 
+def _nothing(*_: object) -> None:
+    """Does nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class PassTools:
     """What a pass works with.
@@ -78,6 +82,8 @@ class PassTools:
         clock: returns the time.
         options: how spans are fetched.
         stage: how far to go.
+        before_span: called before each span, to share what is scarce.
+        after_span: called with what became of each span, to tell of long work.
     """
 
     conn: Connection
@@ -88,6 +94,8 @@ class PassTools:
     clock: Callable[[], datetime]
     options: FetchOptions = field(default_factory=FetchOptions)
     stage: Stage = Stage.STORE
+    before_span: Callable[[], None] = _nothing
+    after_span: Callable[["SpanOutcome"], None] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +242,7 @@ def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[Span
     started = time.process_time()
     with fetch_spans(tools.news, tools.spool, spans, tools.options) as fetcher:
         for open_range, span in zip(ranges, spans, strict=True):
+            tools.before_span()
             try:
                 outcome = _index(tools, open_range, next(fetcher), groups)
             except VoyagerError as error:
@@ -242,8 +251,10 @@ def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[Span
                 note_failure(tools, open_range.range_id, span, error)
                 outcome = SpanOutcome(open_range, span, error=error)
             ended = time.process_time()
-            yield replace(outcome, cpu_seconds=ended - started)
+            outcome = replace(outcome, cpu_seconds=ended - started)
             started = ended
+            tools.after_span(outcome)
+            yield outcome
 
 
 def is_everywhere(error: BaseException | None) -> bool:

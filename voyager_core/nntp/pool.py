@@ -128,6 +128,13 @@ class Pool:
         """How many connections are open or being opened."""
         return len(self._sessions) + self._opening
 
+    def resize(self, limit: int) -> None:
+        """Changes how many connections may be open; surplus ones close when they are idle."""
+        self._limit = max(1, limit)
+        while self.open_connections > self._limit and self._idle:
+            self._drop(self._idle.pop(0)[1])
+        self._wake()
+
     async def list_active(self, pattern: str = "*") -> list[GroupMarks]:
         """Returns the groups that match a wildmat (`alt.binaries.*,!*.test`), with their marks."""
         return await self._run(lambda session: session.list_active(pattern))
@@ -385,7 +392,7 @@ class Pool:
     def _check_in(self, session: Session) -> None:
         if session not in self._sessions:
             session.connection.close()
-        elif session.usable:
+        elif session.usable and self.open_connections <= self._limit:
             session.reused = True
             self._idle.append((asyncio.get_running_loop().time(), session))
         else:

@@ -75,7 +75,12 @@ def test_neighbours_share_a_run_and_waves_have_an_end():
     request = made[0][1]
     assert request.run_key is None
     assert request.run_config == {"ops": {}}
-    assert request.tags == {"lane": "x", RANGE_START: "a/000000", RANGE_END: "a/000003"}
+    assert request.tags == {
+        "lane": "x",
+        RANGE_START: "a/000000",
+        RANGE_END: "a/000003",
+        "voyager/stretches": "a/000000 … 000003",
+    }
 
 
 def test_the_most_urgent_stretch_brings_its_neighbours_along():

@@ -100,6 +100,22 @@ def test_a_server_that_refuses_every_connection_is_a_transient_error():
         on(server, overview, connect_attempts=2)
 
 
+def test_the_pool_shrinks_when_it_is_told_to():
+    with NewsServer([group()]) as server:
+
+        async def work(pool):
+            await asyncio.gather(*(overview(pool) for _ in range(10)))
+            before = pool.open_connections
+            pool.resize(2)
+            after = pool.open_connections
+            await asyncio.gather(*(overview(pool) for _ in range(10)))
+            return before, after, pool.open_connections
+
+        before, after, later = on(server, work, options="connections=5")
+    assert before > 2
+    assert (after, later) == (2, 2)
+
+
 def test_connections_stay_with_their_group():
     groups = [Group(f"alt.g{n}", made_lines(1, 10)) for n in range(2)]
     with NewsServer(groups) as server:
