@@ -1,6 +1,6 @@
 //! Made-up overviews for Python.
 
-use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -43,13 +43,14 @@ pub(crate) fn synthesize_overview(
         let mut generator = Generator::new(mix, seed, lost);
         let (mut text, mut blocks) = (Vec::new(), Vec::new());
         let (mut number, mut upload) = (Vec::new(), Vec::new());
-        let (mut file, mut part) = (Vec::new(), Vec::new());
+        let (mut file, mut part, mut bits) = (Vec::new(), Vec::new(), Vec::new());
         for line in 1..=lines {
             let origin = generator.write_line(&mut text);
             number.push(origin.number);
             upload.push(origin.upload);
             file.push(origin.place.map(|place| place.0));
             part.push(origin.place.map(|place| place.1));
+            bits.push(origin.bits);
             if line % block_lines == 0 || line == lines {
                 blocks.push(deflate(&text));
                 text.clear();
@@ -60,6 +61,7 @@ pub(crate) fn synthesize_overview(
             ("upload", optional::<UInt64Type>(upload), true),
             ("file", optional::<UInt64Type>(file), true),
             ("part", optional::<UInt32Type>(part), true),
+            ("entropy_bits", numbers::<Float64Type>(bits), false),
         ]);
         (blocks, truth)
     });

@@ -285,8 +285,8 @@ class SyntheticOverview:
         group: the newsgroup that it is of.
         groups: the indexed newsgroups with their priority numbers, for `SpanIndexer`.
         blocks: zlib blocks, as a news server sends them.
-        truth: where each line belongs: `number u64`, `upload u64?`, `file u64?`, `part u32?`; null
-            where the headers do not tell.
+        truth: where each line belongs: `number u64`, `upload u64?`, `file u64?`, `part u32?` (null
+            where the headers do not tell), and `entropy_bits f64` of its message-id and size.
     """
 
     @property

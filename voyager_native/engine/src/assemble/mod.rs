@@ -339,12 +339,26 @@ fn readable<'a>(raw: &'a [u8], decoded: &'a mut Vec<u8>) -> &'a [u8] {
         decode_header(raw, decoded);
         return decoded;
     }
-    if raw.is_ascii() || std::str::from_utf8(raw).is_ok() {
+    if is_ascii(raw) || std::str::from_utf8(raw).is_ok() {
         return raw;
     }
     decoded.clear();
     decoded.extend_from_slice(to_utf8(raw).as_bytes());
     decoded
+}
+
+/// [`slice::is_ascii`] that looks at the last bytes as one word as well: subjects are short.
+#[inline]
+fn is_ascii(text: &[u8]) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (words, rest) = text.as_chunks::<8>();
+    let Some(last) = text.last_chunk::<8>() else {
+        return rest.is_ascii();
+    };
+    let all = words
+        .iter()
+        .fold(u64::from_le_bytes(*last), |all, word| all | u64::from_le_bytes(*word));
+    all & HIGH == 0
 }
 
 /// What a subject without a segment counter is a part of: by the message-id, or one article with a clear name.

@@ -2,10 +2,15 @@
 
 use super::CodecError;
 
+/// Most bits that are put or taken at once.
+pub(super) const MOST_BITS: u32 = 56;
+
 /// Appends bits, the lowest first.
 #[derive(Debug, Default)]
 pub(super) struct BitWriter {
     out: Vec<u8>,
+    /// Bytes of `out` that are full.
+    full: usize,
     pending: u64,
     filled: u32,
 }
@@ -13,39 +18,42 @@ pub(super) struct BitWriter {
 impl BitWriter {
     /// Empties the writer and keeps its memory.
     pub(super) fn clear(&mut self) {
-        self.out.clear();
+        self.full = 0;
         self.pending = 0;
         self.filled = 0;
     }
 
     /// Makes room for `bits` more bits.
     pub(super) fn reserve(&mut self, bits: u64) {
-        self.out
-            .reserve(usize::try_from(bits / 8).unwrap_or(0) + 16);
+        let wanted = self.full + usize::try_from(bits / 8).unwrap_or(0) + 16;
+        if self.out.len() < wanted {
+            self.out.resize(wanted, 0);
+        }
     }
 
-    /// Appends the lowest `width` bits of `value`, which has no higher bit set. `width` is at most 32.
+    /// Appends the lowest `width` bits of `value`, which has no higher bit set. `width` is at most [`MOST_BITS`].
     #[inline]
     pub(super) fn put(&mut self, value: u64, width: u32) {
-        debug_assert!(width <= 32 && value >> width == 0);
+        debug_assert!(width <= MOST_BITS && value >> width == 0);
         self.pending |= value << self.filled;
         self.filled += width;
-        if self.filled >= 32 {
-            self.out
-                .extend_from_slice(&(self.pending as u32).to_le_bytes());
-            self.pending >>= 32;
-            self.filled -= 32;
+        if self.out.len() < self.full + 8 {
+            self.reserve(u64::from(MOST_BITS) * 16);
         }
+        if let Some(place) = self.out.get_mut(self.full..self.full + 8) {
+            place.copy_from_slice(&self.pending.to_le_bytes());
+        }
+        self.full += (self.filled / 8) as usize;
+        self.pending >>= self.filled & !7;
+        self.filled &= 7;
     }
 
     /// The bytes written so far; the last one is filled up with zero bits.
     pub(super) fn finish(&mut self) -> &[u8] {
-        let tail = self.filled.div_ceil(8) as usize;
-        let bytes = self.pending.to_le_bytes();
-        self.out.extend_from_slice(&bytes[..tail]);
-        self.pending = 0;
-        self.filled = 0;
-        &self.out
+        if self.filled > 0 {
+            self.put(0, 8 - self.filled);
+        }
+        &self.out[..self.full]
     }
 }
 
@@ -66,19 +74,19 @@ impl<'a> BitReader<'a> {
         self.bytes.len() as u64 * 8 - self.at
     }
 
-    /// Takes `width` bits, at most 32.
+    /// Takes `width` bits, at most [`MOST_BITS`].
     ///
     /// # Errors
     /// [`CodecError::Truncated`] when fewer are left.
     #[inline]
     pub(super) fn take(&mut self, width: u32) -> Result<u64, CodecError> {
-        debug_assert!(width <= 32);
+        debug_assert!(width <= MOST_BITS);
         if u64::from(width) > self.left() {
             return Err(CodecError::Truncated);
         }
         let byte = (self.at / 8) as usize;
-        let word = if let Some(word) = self.bytes.get(byte..byte + 8) {
-            u64::from_le_bytes(word.try_into().unwrap_or_default())
+        let word = if let Some(word) = self.bytes[byte..].first_chunk::<8>() {
+            u64::from_le_bytes(*word)
         } else {
             let mut word = [0; 8];
             let rest = &self.bytes[byte..];
@@ -187,9 +195,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_come_back(values in prop::collection::vec((any::<u32>(), 0u32..=32), 0..200)) {
+        fn bits_come_back(values in prop::collection::vec((any::<u64>(), 0u32..=56), 0..200)) {
             let mut writer = BitWriter::default();
-            let cut = |value: u32, width: u32| u64::from(value) & ((1u64 << width) - 1);
+            let cut = |value: u64, width: u32| value & ((1u64 << width) - 1);
             for &(value, width) in &values {
                 writer.put(cut(value, width), width);
             }

@@ -9,6 +9,28 @@ use super::lanes::{Lanes, width_of};
 use super::pieces::{Family, LONGEST_ID, Piece};
 use super::record::Segment;
 
+/// Rows that go through each step of coding together.
+const BATCH: usize = 8;
+
+/// Work space for a batch of rows: characters at fixed positions and their ranks.
+///
+/// A few rows go through each step together: what one step stores in small pieces the next one loads in large
+/// ones, which stalls when it follows at once.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    cells: [[u8; CELLS]; BATCH],
+    texts: [[u8; CELLS]; BATCH],
+}
+
+impl Scratch {
+    pub(super) const fn new() -> Self {
+        Self {
+            cells: [[0; CELLS]; BATCH],
+            texts: [[0; CELLS]; BATCH],
+        }
+    }
+}
+
 /// A column of numbers while its rows are coded in order.
 #[derive(Debug)]
 struct Progress<'a> {
@@ -46,11 +68,9 @@ pub(super) struct Coder<'a> {
     sizes: &'a Column,
     grid: Grid<'a>,
     lanes: Lanes,
-    /// Digits of sizes, numbers and lengths.
+    /// Digits of sizes, numbers and lengths of each row of a batch.
     wide: Vec<u32>,
-    /// Ranks of the characters at fixed positions, and these characters.
-    cells: [u8; CELLS],
-    text: [u8; CELLS],
+    wide_len: usize,
     columns: Vec<Progress<'a>>,
     /// Stretches of varying length of the current id: alphabet, start, end.
     stretches: Vec<(u8, usize, usize)>,
@@ -71,9 +91,8 @@ impl<'a> Coder<'a> {
             sizes,
             lanes: Lanes::of(&radices, grid.spots().iter().copied()),
             grid,
-            wide: vec![0; radices.len()],
-            cells: [0; CELLS],
-            text: [0; CELLS],
+            wide: vec![0; radices.len() * BATCH],
+            wide_len: radices.len(),
             columns: family
                 .columns()
                 .map(|column| Progress {
@@ -92,21 +111,60 @@ impl<'a> Coder<'a> {
         self.lanes.width()
     }
 
-    /// Appends a segment.
+    /// Rows that may be worked on together.
+    fn batch(&self) -> usize {
+        let is_fixed = |piece: &Piece| matches!(piece, Piece::Fixed(_) | Piece::Part { .. });
+        if self.family.pieces.iter().all(is_fixed) {
+            BATCH
+        } else {
+            1
+        }
+    }
+
+    /// Appends segments.
     ///
     /// # Errors
-    /// [`CodecError::Unfaithful`] when the id is not of this family.
-    #[inline]
+    /// [`CodecError::Unfaithful`] when an id is not of this family.
     pub(super) fn put(
         &mut self,
-        segment: &Segment<'_>,
+        segments: &[Segment<'_>],
+        scratch: &mut Scratch,
         writer: &mut BitWriter,
+    ) -> Result<(), CodecError> {
+        let Scratch { cells, texts } = scratch;
+        for batch in segments.chunks(self.batch()) {
+            for (place, segment) in batch.iter().enumerate() {
+                self.take_apart(place, segment, &mut texts[place])?;
+            }
+            for (text, cells) in texts.iter().zip(&mut *cells).take(batch.len()) {
+                self.grid.ranks(text, cells)?;
+            }
+            let wide = self.wide.chunks(self.wide_len.max(1));
+            let wide = wide.chain(std::iter::repeat(&[][..]));
+            for (cells, wide) in cells.iter().zip(wide).take(batch.len()) {
+                self.lanes.put(wide, cells, writer);
+            }
+            for (alphabet, start, end) in &self.stretches {
+                put_characters(self.family, *alphabet, &batch[0].id[*start..*end], writer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the digits of a segment, and its characters at fixed positions.
+    #[inline]
+    fn take_apart(
+        &mut self,
+        place: usize,
+        segment: &Segment<'_>,
+        text: &mut [u8; CELLS],
     ) -> Result<(), CodecError> {
         let family = self.family;
         let id = segment.id;
+        let wide = &mut self.wide[place * self.wide_len..][..self.wide_len];
         let mut at = 0;
         let mut filled = 0;
-        let mut used = self.sizes.split(i64::from(segment.size), &mut self.wide);
+        let mut used = self.sizes.split(i64::from(segment.size), wide);
         let mut columns = self.columns.iter_mut();
         let mut lengths = family.lengths.iter();
         let row = self.row as usize;
@@ -122,13 +180,12 @@ impl<'a> Coder<'a> {
                     let bytes = id
                         .get(at..at + fixed.template.len())
                         .ok_or(CodecError::Unfaithful)?;
-                    self.text
-                        .get_mut(filled..filled + bytes.len())
+                    text.get_mut(filled..filled + bytes.len())
                         .ok_or(CodecError::Unfaithful)?
                         .copy_from_slice(bytes);
                     for (number, column) in fixed.numbers.iter().zip(&mut columns) {
                         let value = value_of(&bytes[number.at..number.at + number.len]);
-                        used += column.split(value, &mut self.wide[used..]);
+                        used += column.split(value, &mut wide[used..]);
                     }
                     at += bytes.len();
                     filled += bytes.len();
@@ -144,7 +201,7 @@ impl<'a> Coder<'a> {
                 Piece::Counted(_) => {
                     let number = varying(at)?;
                     if let Some(column) = columns.next() {
-                        used += column.split(value_of(number), &mut self.wide[used..]);
+                        used += column.split(value_of(number), &mut wide[used..]);
                     }
                     at += number.len();
                 }
@@ -155,7 +212,7 @@ impl<'a> Coder<'a> {
                 } => {
                     let len = varying(at)?.len();
                     if longest > shortest {
-                        self.wide[used] = (len - shortest) as u32;
+                        wide[used] = (len - shortest) as u32;
                         used += 1;
                     }
                     self.stretches.push((*alphabet, at, at + len));
@@ -163,33 +220,55 @@ impl<'a> Coder<'a> {
                 }
             }
         }
-        if at != id.len() {
-            return Err(CodecError::Unfaithful);
-        }
         self.row += 1;
-        self.grid.ranks(&self.text, &mut self.cells)?;
-        self.lanes.put(&self.wide, &self.cells, writer);
-        for (alphabet, start, end) in &self.stretches {
-            put_characters(family, *alphabet, &id[*start..*end], writer)?;
+        if at == id.len() {
+            Ok(())
+        } else {
+            Err(CodecError::Unfaithful)
+        }
+    }
+
+    /// Takes segments with these parts: appends their ids to `ids`, where each ends to `ends`, and their sizes.
+    ///
+    /// # Errors
+    /// [`CodecError`] when the bits are no segments of this family.
+    pub(super) fn take(
+        &mut self,
+        parts: &[u32],
+        scratch: &mut Scratch,
+        reader: &mut BitReader<'_>,
+        ids: &mut Vec<u8>,
+        mut done: impl FnMut(i64, usize),
+    ) -> Result<(), CodecError> {
+        let Scratch { cells, texts } = scratch;
+        for batch in parts.chunks(self.batch()) {
+            for (place, cells) in cells.iter_mut().take(batch.len()).enumerate() {
+                let wide = &mut self.wide[place * self.wide_len..][..self.wide_len];
+                self.lanes.take(wide, cells, reader)?;
+            }
+            for (text, cells) in texts.iter_mut().zip(&*cells).take(batch.len()) {
+                self.grid.characters(cells, text)?;
+            }
+            for (place, part) in batch.iter().enumerate() {
+                let size = self.put_together(place, *part, &mut texts[place], reader, ids)?;
+                done(size, ids.len());
+            }
         }
         Ok(())
     }
 
-    /// Takes a segment: appends its id to `ids` and returns its size.
-    ///
-    /// # Errors
-    /// [`CodecError`] when the bits are no segment of this family.
+    /// Appends the id of a segment, and returns its size.
     #[inline]
-    pub(super) fn take(
+    fn put_together(
         &mut self,
+        place: usize,
         part: u32,
+        text: &mut [u8; CELLS],
         reader: &mut BitReader<'_>,
         ids: &mut Vec<u8>,
     ) -> Result<i64, CodecError> {
-        self.lanes.take(&mut self.wide, &mut self.cells, reader)?;
-        self.grid.characters(&self.cells, &mut self.text);
         let family = self.family;
-        let wide = &self.wide[..];
+        let wide = &self.wide[place * self.wide_len..][..self.wide_len];
         let (size, mut used) = self.sizes.join(wide);
         let start = ids.len();
         let mut columns = self.columns.iter_mut();
@@ -197,7 +276,7 @@ impl<'a> Coder<'a> {
         for piece in &family.pieces {
             match piece {
                 Piece::Fixed(fixed) => {
-                    let bytes = &mut self.text[filled..filled + fixed.template.len()];
+                    let bytes = &mut text[filled..filled + fixed.template.len()];
                     for (number, column) in fixed.numbers.iter().zip(&mut columns) {
                         let (value, count) = column.join(self.row, &wide[used..]);
                         used += count;

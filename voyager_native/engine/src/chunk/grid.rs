@@ -70,10 +70,22 @@ pub(super) struct Grid<'a> {
     small_at: [u8; CELLS],
     /// Greatest rank at each position.
     most: [u8; CELLS],
+    /// 0 where ranks come from a table, and where no position is.
+    is_plain: [u8; CELLS],
+    /// All ones where characters vary.
+    varies: [u8; CELLS],
     /// Positions whose alphabet is no stretches: with its ranks and symbols.
     odd: Vec<(u8, &'a [u8; 256], &'a [u8])>,
     /// Varying positions and the sizes of their alphabets.
     spots: Vec<(u8, u16)>,
+}
+
+/// The radix by which characters of an alphabet are coded.
+///
+/// Where next to nothing is lost (62 letters and digits: 0.05 bits) a power of two, which needs no division.
+const fn radix_for(symbols: usize) -> u16 {
+    let power = symbols.next_power_of_two();
+    if symbols * 1036 >= power * 1000 { power as u16 } else { symbols as u16 }
 }
 
 /// All ones or all zeros.
@@ -93,6 +105,8 @@ impl<'a> Grid<'a> {
             capitals_at: [u8::MAX; CELLS],
             small_at: [u8::MAX; CELLS],
             most: [0; CELLS],
+            is_plain: [0; CELLS],
+            varies: [0; CELLS],
             odd: Vec::new(),
             spots: Vec::with_capacity(48),
         };
@@ -102,21 +116,23 @@ impl<'a> Grid<'a> {
             let end = start + fixed.template.len();
             // Constant characters: whatever range they are in, they are the only one of rank 0.
             grid.digits[start..end].copy_from_slice(&fixed.template);
+            grid.is_plain[start..end].fill(1);
             for &(at, alphabet) in &fixed.spots {
                 let at = start + usize::from(at);
                 let symbols = family.symbols(alphabet);
-                grid.spots.push((at as u8, symbols.len() as u16));
+                grid.spots.push((at as u8, radix_for(symbols.len())));
                 let stretches = match known {
                     Some((before, stretches)) if before == alphabet => stretches,
                     _ => Stretches::of(symbols),
                 };
                 known = Some((alphabet, stretches));
-                grid.most[at] = u8::MAX;
+                grid.most[at] = (symbols.len() - 1) as u8;
+                grid.varies[at] = u8::MAX;
                 let Some(Stretches { offsets, begins }) = stretches else {
+                    grid.is_plain[at] = 0;
                     grid.odd.push((at as u8, family.ranks(alphabet), symbols));
                     continue;
                 };
-                grid.most[at] = (symbols.len() - 1) as u8;
                 grid.digits[at] = offsets[0];
                 grid.to_capitals[at] = offsets[0] ^ offsets[1];
                 grid.to_small[at] = offsets[1] ^ offsets[2];
@@ -137,7 +153,7 @@ impl<'a> Grid<'a> {
         &self.spots
     }
 
-    /// The ranks of characters. What is after the last position must be 0.
+    /// The ranks of characters.
     ///
     /// # Errors
     /// [`CodecError::Unfaithful`] when a character is not in the alphabet of its position.
@@ -155,7 +171,7 @@ impl<'a> Grid<'a> {
                 ^ (self.to_capitals[at] & mask(byte > b'9'))
                 ^ (self.to_small[at] & mask(byte > b'Z'));
             let rank = byte.wrapping_sub(offset);
-            beyond |= u8::from(rank > self.most[at]);
+            beyond |= u8::from(rank > self.most[at]) & self.is_plain[at];
             cells[at] = rank;
         }
         for (at, table, symbols) in &self.odd {
@@ -171,20 +187,33 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The characters of ranks; each rank is below the size of its alphabet.
+    /// The characters of ranks.
+    ///
+    /// # Errors
+    /// [`CodecError::Malformed`] when a rank is not below the size of its alphabet.
     #[inline]
-    pub(super) fn characters(&self, cells: &[u8; CELLS], text: &mut [u8; CELLS]) {
+    pub(super) fn characters(
+        &self,
+        cells: &[u8; CELLS],
+        text: &mut [u8; CELLS],
+    ) -> Result<(), CodecError> {
+        let mut beyond = 0;
         for at in 0..self.width.min(CELLS) {
-            let rank = cells[at];
+            let rank = cells[at] & self.varies[at];
+            beyond |= u8::from(rank > self.most[at]);
             let offset = self.digits[at]
                 ^ (self.to_capitals[at] & mask(rank >= self.capitals_at[at]))
                 ^ (self.to_small[at] & mask(rank >= self.small_at[at]));
             text[at] = rank.wrapping_add(offset);
         }
+        if beyond != 0 {
+            return Err(CodecError::Malformed("a character beyond its alphabet"));
+        }
         for (at, _, symbols) in &self.odd {
             let at = usize::from(*at);
             text[at] = symbols[usize::from(cells[at])];
         }
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ struct Lane {
     wide: Range<usize>,
     small: Range<usize>,
     width: u32,
-    /// First cell, when the small digits have one common radix and neighbouring cells.
+    /// The one radix and the first of neighbouring cells, if the small digits are so.
     even: Option<(u32, usize)>,
 }
 
@@ -32,7 +32,10 @@ struct Small {
     inverse: u64,
 }
 
-/// How the digits of one segment are laid out in bits: first all wide ones, then all small ones.
+/// How the digits of one segment are laid out in bits.
+///
+/// Wide ones and small ones whose radix is no power of two share lanes, in this order. Then come those whose
+/// radix is a power of two, each in its own bits: a lane could not hold them in fewer.
 ///
 /// The layout follows from the radices alone, so only they are stored: changing how it is found
 /// changes the format.
@@ -41,6 +44,7 @@ pub(super) struct Lanes {
     wide: Vec<(u32, u64)>,
     small: Vec<Small>,
     lanes: Vec<Lane>,
+    runs: Vec<Run>,
     width: u32,
 }
 
@@ -65,18 +69,103 @@ fn even(digits: &[Small]) -> Option<(u32, usize)> {
     is_even.then_some((u32::from(first.radix), usize::from(first.cell)))
 }
 
+/// Neighbouring cells whose digits have one power of two as radix: up to eight are coded at once.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    cell: usize,
+    len: usize,
+    /// Bits of a digit.
+    bits: u32,
+    /// Every second of the digits, of their pairs, of their fours: where they stand in eight bytes.
+    ones: u64,
+    twos: u64,
+    four: u64,
+}
+
+impl Run {
+    const fn new(cell: usize, bits: u32) -> Self {
+        let one = (1u64 << bits) - 1;
+        let two = (1u64 << (2 * bits)) - 1;
+        Self {
+            cell,
+            len: 1,
+            bits,
+            ones: one | one << 16 | one << 32 | one << 48,
+            twos: two | two << 32,
+            four: ((1u128 << (4 * bits)) - 1) as u64,
+        }
+    }
+
+    /// Cells that are coded at once.
+    const fn step(&self) -> usize {
+        if self.bits <= 7 { 8 } else { 7 }
+    }
+
+    /// Moves the lowest bits of eight bytes together.
+    #[inline]
+    const fn gather(&self, bytes: u64) -> u64 {
+        let bits = self.bits;
+        let pairs = bytes & self.ones | (bytes >> 8 & self.ones) << bits;
+        let fours = pairs & self.twos | (pairs >> 16 & self.twos) << (2 * bits);
+        fours & self.four | (fours >> 32 & self.four) << (4 * bits)
+    }
+
+    /// Undoes [`Self::gather`].
+    #[inline]
+    const fn scatter(&self, joined: u64) -> u64 {
+        let bits = self.bits;
+        let fours = joined & self.four | (joined >> (4 * bits) & self.four) << 32;
+        let pairs = fours & self.twos | (fours >> (2 * bits) & self.twos) << 16;
+        pairs & self.ones | (pairs >> bits & self.ones) << 8
+    }
+
+    #[inline]
+    fn put(&self, cells: &[u8; CELLS], writer: &mut BitWriter) {
+        let (mut at, end) = (self.cell, self.cell + self.len);
+        while at < end {
+            let count = self.step().min(end - at);
+            // Loaded whole and cut: putting single bytes together stalls.
+            let bytes = match cells[at..].first_chunk::<8>() {
+                Some(eight) => *eight,
+                None => std::array::from_fn(|next| cells.get(at + next).copied().unwrap_or(0)),
+            };
+            let width = count as u32 * self.bits;
+            let joined = self.gather(u64::from_le_bytes(bytes));
+            writer.put(joined & ((1 << width) - 1), width);
+            at += count;
+        }
+    }
+
+    #[inline]
+    fn take(&self, cells: &mut [u8; CELLS], reader: &mut BitReader<'_>) -> Result<(), CodecError> {
+        let (mut at, end) = (self.cell, self.cell + self.len);
+        while at < end {
+            let count = self.step().min(end - at);
+            let bytes = self
+                .scatter(reader.take(count as u32 * self.bits)?)
+                .to_le_bytes();
+            if let (8, Some(eight)) = (count, cells[at..].first_chunk_mut::<8>()) {
+                *eight = bytes;
+            } else {
+                for (cell, byte) in cells[at..at + count].iter_mut().zip(bytes) {
+                    *cell = byte;
+                }
+            }
+            at += count;
+        }
+        Ok(())
+    }
+}
+
 /// Splits a number into digits of one radix and returns what is left of it.
 #[inline]
 fn spread(value: u64, radix: u32, cells: &mut [u8]) -> u64 {
     // Dividing by a constant is several times faster than by a variable: these are the common alphabets.
     match radix {
         10 => spread_by::<10>(value as u32, cells),
-        16 => spread_by::<16>(value as u32, cells),
         26 => spread_by::<26>(value as u32, cells),
         36 => spread_by::<36>(value as u32, cells),
         52 => spread_by::<52>(value as u32, cells),
-        62 => spread_by::<62>(value as u32, cells),
-        64 => spread_by::<64>(value as u32, cells),
         _ => {
             let inverse = inverse(radix);
             cells.iter_mut().rev().fold(value, |value, cell| {
@@ -112,13 +201,24 @@ impl Lanes {
     /// with the cell that holds it.
     pub(super) fn of(wide: &[u32], small: impl Iterator<Item = (u8, u16)>) -> Self {
         let wide: Vec<(u32, u64)> = wide.iter().map(|radix| (*radix, inverse(*radix))).collect();
-        let small: Vec<Small> = small
-            .map(|(cell, radix)| Small {
-                cell,
-                radix,
-                inverse: inverse(u32::from(radix)),
-            })
-            .collect();
+        let mut runs: Vec<Run> = Vec::new();
+        let mut lane_digits = Vec::new();
+        for (cell, radix) in small {
+            if !radix.is_power_of_two() {
+                lane_digits.push(Small {
+                    cell,
+                    radix,
+                    inverse: inverse(u32::from(radix)),
+                });
+                continue;
+            }
+            let (cell, bits) = (usize::from(cell), radix.trailing_zeros());
+            match runs.last_mut() {
+                Some(run) if run.bits == bits && run.cell + run.len == cell => run.len += 1,
+                _ => runs.push(Run::new(cell, bits)),
+            }
+        }
+        let small = lane_digits;
         let count = wide.len() + small.len();
         let radix = |digit: usize| match digit.checked_sub(wide.len()) {
             None => u64::from(wide[digit].0),
@@ -143,7 +243,8 @@ impl Lanes {
             }
             costs.push(best);
         }
-        let width = costs[count].0;
+        let in_runs: u32 = runs.iter().map(|run| run.len as u32 * run.bits).sum();
+        let width = costs[count].0 + in_runs;
         let mut lanes = Vec::with_capacity(8);
         let mut end = count;
         while end > 0 {
@@ -166,6 +267,7 @@ impl Lanes {
             wide,
             small,
             lanes,
+            runs,
             width,
         }
     }
@@ -186,17 +288,21 @@ impl Lanes {
             {
                 value = value * u64::from(*radix) + u64::from(*digit);
             }
+            let small = &self.small[lane.small.clone()];
             if let Some((radix, first)) = lane.even {
-                for cell in &cells[first..first + lane.small.len()] {
+                for cell in &cells[first..first + small.len()] {
                     value = value * u64::from(radix) + u64::from(*cell);
                 }
             } else {
-                for digit in &self.small[lane.small.clone()] {
+                for digit in small {
                     let cell = cells[usize::from(digit.cell)];
                     value = value * u64::from(digit.radix) + u64::from(cell);
                 }
             }
             writer.put(value, lane.width);
+        }
+        for run in &self.runs {
+            run.put(cells, writer);
         }
     }
 
@@ -217,10 +323,11 @@ impl Lanes {
         let mut beyond = 0;
         for lane in &self.lanes {
             let mut value = reader.take(lane.width)?;
+            let small = &self.small[lane.small.clone()];
             if let Some((radix, first)) = lane.even {
-                value = spread(value, radix, &mut cells[first..first + lane.small.len()]);
+                value = spread(value, radix, &mut cells[first..first + small.len()]);
             } else {
-                for digit in self.small[lane.small.clone()].iter().rev() {
+                for digit in small.iter().rev() {
                     let (quotient, rest) = divide(value, u32::from(digit.radix), digit.inverse);
                     cells[usize::from(digit.cell)] = rest as u8;
                     value = quotient;
@@ -238,11 +345,10 @@ impl Lanes {
             // What is left of a number below the product of its radices is 0.
             beyond |= value;
         }
-        if beyond == 0 {
-            Ok(())
-        } else {
-            Err(CodecError::Malformed("a digit beyond its radix"))
+        if beyond != 0 {
+            return Err(CodecError::Malformed("a digit beyond its radix"));
         }
+        self.runs.iter().try_for_each(|run| run.take(cells, reader))
     }
 }
 
@@ -296,7 +402,7 @@ mod tests {
     #[test]
     fn letters_cost_little_more_than_their_entropy() {
         assert_eq!(width(26, 24), 114);
-        assert_eq!(width(62, 20), 120);
+        assert_eq!(width(64, 20), 120);
         assert_eq!(width(16, 32), 128);
     }
 

@@ -11,7 +11,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::bits::{BitReader, BitWriter, Reader, put_varint};
-use super::coder::Coder;
+use super::coder::{Coder, Scratch};
 use super::column::Column;
 use super::lanes::width_of;
 use super::pieces::{Family, LONGEST_ID};
@@ -101,6 +101,7 @@ const GAPS: u64 = 2;
 pub struct Encoder {
     planner: Planner,
     writer: BitWriter,
+    scratch: Option<Box<Scratch>>,
     header: Vec<u8>,
     sizes: Vec<i64>,
     sorted: Vec<i64>,
@@ -251,13 +252,12 @@ impl Encoder {
         let widest = coders.iter().map(Coder::width).max().unwrap_or(0);
         self.writer
             .reserve(u64::from(widest) * segments.len() as u64);
+        let scratch = self.scratch.get_or_insert_with(|| Box::new(Scratch::new()));
         if let [coder] = &mut coders[..] {
-            for segment in segments {
-                coder.put(segment, &mut self.writer)?;
-            }
+            coder.put(segments, scratch, &mut self.writer)?;
         } else {
-            for (segment, choice) in segments.iter().zip(choices) {
-                coders[usize::from(*choice)].put(segment, &mut self.writer)?;
+            for (segment, choice) in segments.chunks(1).zip(choices) {
+                coders[usize::from(*choice)].put(segment, scratch, &mut self.writer)?;
             }
         }
         join(&self.header, self.writer.finish(), out);
@@ -440,24 +440,37 @@ fn decode_some(
         .iter()
         .map(|family| Coder::new(family, &sizes))
         .collect();
-    let mut listed = sizes.listed();
     let mut bits = BitReader::new(body);
-    for row in 0..count.min(wanted) {
-        let choice = match width {
-            0 => 0,
-            width => choices.take(width)? as usize,
-        };
-        let coder = coders
-            .get_mut(choice)
-            .ok_or(CodecError::Malformed("an unknown family"))?;
-        let part = segments.parts[start + row];
-        let size = coder.take(part, &mut bits, &mut segments.ids)?;
-        let size = listed.at(row as u32).unwrap_or(size);
-        segments.sizes.push(
-            u32::try_from(size)
-                .map_err(|_| CodecError::Malformed("a size of more than 32 bits"))?,
-        );
-        segments.ends.push(segments.ids.len());
+    let mut scratch = Scratch::new();
+    let Segments {
+        parts,
+        sizes: found,
+        ids,
+        ends,
+    } = segments;
+    let wanted = &parts[start..start + count.min(wanted)];
+    let mut beyond = false;
+    let mut listed = sizes.listed();
+    let mut row = 0;
+    let mut done = |size: i64, end: usize| {
+        let size = listed.at(row).unwrap_or(size);
+        row += 1;
+        beyond |= u32::try_from(size).is_err();
+        found.push(size as u32);
+        ends.push(end);
+    };
+    if let [coder] = &mut coders[..] {
+        coder.take(wanted, &mut scratch, &mut bits, ids, &mut done)?;
+    } else {
+        for part in wanted.chunks(1) {
+            let coder = coders
+                .get_mut(choices.take(width)? as usize)
+                .ok_or(CodecError::Malformed("an unknown family"))?;
+            coder.take(part, &mut scratch, &mut bits, ids, &mut done)?;
+        }
+    }
+    if beyond {
+        return Err(CodecError::Malformed("a size of more than 32 bits"));
     }
     Ok(())
 }

@@ -87,7 +87,7 @@ const ODD: [&str; 5] = [
 ];
 
 /// Where a line belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Origin {
     /// Article number.
     pub number: u64,
@@ -95,6 +95,8 @@ pub struct Origin {
     pub upload: Option<u64>,
     /// Number of the file and part in it; none where the headers do not tell.
     pub place: Option<(u64, u32)>,
+    /// Entropy of message-id and size in bits, given the form of the file's ids and the mean of its sizes.
+    pub bits: f64,
 }
 
 /// Writes the lines of one overview.
@@ -203,6 +205,7 @@ impl Generator {
             number,
             upload: origin,
             place: article.place,
+            bits: article.bits,
         }
     }
 

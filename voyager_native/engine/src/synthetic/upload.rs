@@ -100,6 +100,8 @@ struct Flying {
     file: usize,
     part: u32,
     id: String,
+    /// Entropy of the id in bits.
+    bits: f64,
 }
 
 /// One article as a line of an overview needs it.
@@ -111,6 +113,8 @@ pub(super) struct Article {
     pub(super) size: u64,
     /// Number of the file and part; none when nothing but the tool could tell.
     pub(super) place: Option<(u64, u32)>,
+    /// Entropy of id and size in bits, given the form of the file's ids and the mean of its sizes.
+    pub(super) bits: f64,
 }
 
 /// An upload under way.
@@ -180,18 +184,30 @@ impl Upload {
             if self.plan.lost > 0.0 && dice.chance(self.plan.lost) {
                 continue;
             }
-            let id = self.id(file, part, dice);
-            self.flying.push(Flying { file: at, part, id });
+            let (id, bits) = self.id(file, part, dice);
+            self.flying.push(Flying {
+                file: at,
+                part,
+                id,
+                bits,
+            });
         }
     }
 
-    fn id(&self, file: &File, part: u32, dice: &mut Dice) -> String {
+    /// A message-id and its entropy in bits.
+    fn id(&self, file: &File, part: u32, dice: &mut Dice) -> (String, f64) {
+        // What is random in a version 4 UUID, in a letter, in a letter or digit.
+        const UUID: f64 = 122.0;
+        let (letter, word) = (26f64.log2(), 62f64.log2());
         let parts = file.parts;
-        let form = match self.plan.ids {
-            IdForm::Mixed => dice.pick(&[IdForm::Nyuu, IdForm::NgPost, IdForm::RandomWord]),
-            form => form,
+        let (form, choice) = match self.plan.ids {
+            IdForm::Mixed => {
+                let forms = [IdForm::Nyuu, IdForm::NgPost, IdForm::RandomWord];
+                (dice.pick(&forms), 3f64.log2())
+            }
+            form => (form, 0.0),
         };
-        match form {
+        let (id, bits) = match form {
             IdForm::Nyuu => {
                 let letters: String = (0..24)
                     .map(|at| {
@@ -199,42 +215,47 @@ impl Upload {
                         char::from(first + dice.below(26) as u8)
                     })
                     .collect();
-                format!("{letters}-{:013}@nyuu", self.clock_ms)
+                let id = format!("{letters}-{:013}@nyuu", self.clock_ms);
+                (id, 24.0 * letter + f64::from(self.plan.window * 6).log2())
             }
-            IdForm::NgPost => format!("{}@ngPost", dice.uuid(HEX)),
+            IdForm::NgPost => (format!("{}@ngPost", dice.uuid(HEX)), UUID),
             IdForm::RandomWord | IdForm::Mixed => {
                 let local = dice.text(WORD, 26);
                 let host = dice.text(WORD, 8);
-                format!("{local}@{host}.{}", dice.text(WORD, 3))
+                (format!("{local}@{host}.{}", dice.text(WORD, 3)), 37.0 * word)
             }
-            IdForm::JBinUp => format!("{}_{part}o{parts}@JBinUp.local", dice.text(WORD, 20)),
-            IdForm::UuidAtHost => format!("{}@{}", dice.uuid(HEX), self.plan.host),
-            IdForm::Camelsystem => {
-                format!(
-                    "part{part}of{parts}.{}@camelsystem-powerpost.local",
-                    file.token
-                )
-            }
-            IdForm::PowerPost => {
-                format!("part{part}of{parts}.{}@powerpost2000AA.local", file.token)
-            }
-            IdForm::PowerPostEach => {
-                format!("part{part}of{parts}.{}@powerpost2000AA.local", dice.text(WORD, 22))
-            }
-            IdForm::Guid => {
-                format!(
-                    "Part{part}of{parts}.{}@{}",
-                    dice.uuid(UPPER_HEX),
-                    self.plan.host
-                )
-            }
-            IdForm::Server => format!(
-                "{:05x}${:x}$d979c5b1${:05}@news.example.invalid",
-                dice.below(1 << 20),
-                self.clock_ms / 1000,
-                dice.below(32768)
+            IdForm::JBinUp => (
+                format!("{}_{part}o{parts}@JBinUp.local", dice.text(WORD, 20)),
+                20.0 * word,
             ),
-        }
+            IdForm::UuidAtHost => (format!("{}@{}", dice.uuid(HEX), self.plan.host), UUID),
+            IdForm::Camelsystem => (
+                format!("part{part}of{parts}.{}@camelsystem-powerpost.local", file.token),
+                0.0,
+            ),
+            IdForm::PowerPost => (
+                format!("part{part}of{parts}.{}@powerpost2000AA.local", file.token),
+                0.0,
+            ),
+            IdForm::PowerPostEach => (
+                format!("part{part}of{parts}.{}@powerpost2000AA.local", dice.text(WORD, 22)),
+                22.0 * word,
+            ),
+            IdForm::Guid => (
+                format!("Part{part}of{parts}.{}@{}", dice.uuid(UPPER_HEX), self.plan.host),
+                UUID,
+            ),
+            IdForm::Server => (
+                format!(
+                    "{:05x}${:x}$d979c5b1${:05}@news.example.invalid",
+                    dice.below(1 << 20),
+                    self.clock_ms / 1000,
+                    dice.below(32768)
+                ),
+                35.0,
+            ),
+        };
+        (id, bits + choice)
     }
 
     /// The next article that arrives; none when the upload is over.
@@ -250,7 +271,12 @@ impl Upload {
         } else {
             dice.below(near)
         };
-        let Flying { file: at, part, id } = self.flying.remove(at as usize);
+        let Flying {
+            file: at,
+            part,
+            id,
+            bits,
+        } = self.flying.remove(at as usize);
         let file = &self.files[at];
         let subject = match self.plan.form {
             Form::Random => {
@@ -278,6 +304,8 @@ impl Upload {
             poster,
             id,
             size: (encoded + noise).max(400.0) as u64,
+            // A normal number of deviation d has log2(d) + log2(sqrt(2 pi e)) bits.
+            bits: bits + self.plan.sd.log2() + 2.047,
         })
     }
 
