@@ -21,6 +21,83 @@ pub struct Owners {
     table: Table,
     /// `host own:` of the last article that was in no other newsgroup.
     learned: Vec<u8>,
+    /// Crossposts that were decided, to be recognised whatever their article numbers are.
+    met: Vec<Met>,
+    next_met: usize,
+}
+
+/// Crossposts that are remembered: more than uploads that go on at a time in most groups.
+const MOST_MET: usize = 32;
+
+/// An Xref that was decided.
+#[derive(Debug)]
+struct Met {
+    text: Vec<u8>,
+    /// All ones where a digit of an article number stands.
+    numbers: Vec<u8>,
+    owner: Owner,
+}
+
+impl Met {
+    /// Remembers an Xref; too short ones are not worth it.
+    fn new(xref: &[u8], owner: Owner) -> Option<Self> {
+        if xref.len() < STEP {
+            return None;
+        }
+        let mut numbers = vec![0; xref.len()];
+        let mut start = 0;
+        for word in xref.split(|byte| *byte == b' ') {
+            let end = start + word.len();
+            if let Some(colon) = word.iter().rposition(|byte| *byte == b':')
+                && word[colon + 1..].iter().all(u8::is_ascii_digit)
+            {
+                numbers[start + colon + 1..end].fill(u8::MAX);
+            }
+            start = end + 1;
+        }
+        Some(Self {
+            text: xref.to_vec(),
+            numbers,
+            owner,
+        })
+    }
+
+    /// Whether an Xref differs in nothing but article numbers.
+    #[inline]
+    fn is_like(&self, xref: &[u8]) -> bool {
+        if xref.len() != self.text.len() {
+            return false;
+        }
+        let chunks = self.text.as_chunks::<STEP>().0.iter();
+        let chunks = chunks.zip(self.numbers.as_chunks::<STEP>().0);
+        let mut differs = 0;
+        for ((text, numbers), found) in chunks.zip(xref.as_chunks::<STEP>().0) {
+            differs |= difference(text, numbers, found);
+        }
+        // The last step overlaps the one before.
+        if let (Some(text), Some(numbers), Some(found)) = (
+            self.text.last_chunk(),
+            self.numbers.last_chunk(),
+            xref.last_chunk(),
+        ) {
+            differs |= difference(text, numbers, found);
+        }
+        differs == 0
+    }
+}
+
+/// Bytes that are compared at once.
+const STEP: usize = 16;
+
+/// Not 0 where bytes differ, or where a number has something else than a digit.
+#[inline]
+fn difference(text: &[u8; STEP], numbers: &[u8; STEP], found: &[u8; STEP]) -> u8 {
+    let mut differs = 0;
+    for at in 0..STEP {
+        let other = u8::from(found[at].wrapping_sub(b'0') > 9).wrapping_neg();
+        differs |= ((text[at] ^ found[at]) & !numbers[at]) | (other & numbers[at]);
+    }
+    differs
 }
 
 impl Owners {
@@ -46,6 +123,8 @@ impl Owners {
             own_rank,
             table,
             learned: Vec::new(),
+            met: Vec::new(),
+            next_met: 0,
         }
     }
 
@@ -59,6 +138,9 @@ impl Owners {
             && number.iter().all(u8::is_ascii_digit)
         {
             return Owner::Own;
+        }
+        if let Some(met) = self.met.iter().find(|met| met.is_like(xref)) {
+            return met.owner;
         }
         let mut best = (own_rank, Owner::Own);
         let mut names = 0;
@@ -75,8 +157,20 @@ impl Owners {
         }
         if names == 1 {
             self.learn(xref);
+        } else if let Some(met) = Met::new(xref, best.1) {
+            self.remember(met);
         }
         best.1
+    }
+
+    /// Keeps a decided crosspost, in place of the oldest one.
+    fn remember(&mut self, met: Met) {
+        if self.met.len() < MOST_MET {
+            self.met.push(met);
+        } else {
+            self.met[self.next_met] = met;
+            self.next_met = (self.next_met + 1) % MOST_MET;
+        }
     }
 
     /// Keeps the start of an Xref that lists `own` alone.

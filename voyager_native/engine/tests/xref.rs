@@ -1,5 +1,6 @@
 //! Owners of crossposted articles.
 
+use proptest::prelude::*;
 use voyager_engine::xref::{Owner, Owners, group_names};
 
 fn groups(list: &[(&str, u32)]) -> Vec<(String, u32)> {
@@ -163,4 +164,29 @@ fn thousands_of_newsgroups_are_told_apart() {
         owners.owner(b"e alt.binaries.g0:1 alt.binaries.g5000:2"),
         Owner::Own
     );
+}
+
+/// An Xref with some newsgroups, among them such whose names differ in digits, and numbers of any length.
+fn any_xref() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        4 => (prop::sample::select(vec![
+            "alt.binaries.test", "alt.binaries.x264", "alt.binaries.x265", "alt.binaries.a1", "alt.binaries.b1",
+        ]), "[0-9]{0,4}").prop_map(|(name, number)| format!("{name}:{number}")),
+        1 => "[a-z0-9:]{0,12}",
+    ];
+    prop::collection::vec(word, 0..5).prop_map(|words| format!("news.example {}", words.join(" ")))
+}
+
+proptest! {
+    #[test]
+    fn what_was_met_before_changes_nothing(xrefs in prop::collection::vec(any_xref(), 1..80)) {
+        let groups: Vec<(String, u32)> = [
+            ("alt.binaries.test", 5), ("alt.binaries.x264", 1), ("alt.binaries.x265", 9), ("alt.binaries.a1", 2),
+        ].map(|(name, priority)| (name.to_owned(), priority)).into();
+        let mut used = Owners::new("alt.binaries.test", &groups);
+        for xref in &xrefs {
+            let fresh = Owners::new("alt.binaries.test", &groups).owner(xref.as_bytes());
+            prop_assert_eq!(used.owner(xref.as_bytes()), fresh, "{}", xref);
+        }
+    }
 }
