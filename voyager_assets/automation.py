@@ -52,8 +52,10 @@ def ensure_pool_slots(instance: dg.DagsterInstance) -> None:
             storage.set_concurrency_slots(pool, slots)
 
 
-def unfinished_runs(instance: dg.DagsterInstance, job_name: str) -> list[dg.DagsterRun]:
-    """Returns the runs of a job that are queued, starting, running or being cancelled."""
+def unfinished_runs(
+    instance: dg.DagsterInstance, job_name: str | None = None
+) -> list[dg.DagsterRun]:
+    """Returns the runs, of one job or of all, that are queued, starting, running or stopping."""
     return list(
         instance.get_runs(dg.RunsFilter(job_name=job_name, statuses=list(UNFINISHED)), limit=1000)
     )

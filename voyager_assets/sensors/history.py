@@ -98,7 +98,7 @@ def next_wave(
     if not wanted:
         return dg.SkipReason(nothing)
     known = known_stretches(context.instance)
-    runs, covered = under_way(context.instance, history_job.name, known)
+    runs, covered = under_way(context.instance, known)
     ready, tried = choose(wanted, read_cursor(context.cursor), now=clock.now())
     ready = [each for each in ready if each.key not in covered]
     work = {each.key: each.work for each in wanted}

@@ -91,17 +91,21 @@ def choose(
     return ready, kept
 
 
-def under_way(instance: dg.DagsterInstance, job: str, known: Sequence[str]) -> tuple[int, set[str]]:
-    """Returns how many runs of a job are queued or running, and the stretches they cover."""
+def under_way(instance: dg.DagsterInstance, known: Sequence[str]) -> tuple[int, set[str]]:
+    """Returns how many runs over stretches are queued or running, and what they cover.
+
+    Runs of a backfill that a person started count as well.
+    """
     place = {key: number for number, key in enumerate(known)}
     covered: set[str] = set()
-    runs = unfinished_runs(instance, job)
-    for run in runs:
+    runs = 0
+    for run in unfinished_runs(instance):
         single = run.tags.get("dagster/partition")
         first, last = run.tags.get(RANGE_START, single), run.tags.get(RANGE_END, single)
         if first in place and last in place:
+            runs += 1
             covered.update(known[place[first] : place[last] + 1])
-    return len(runs), covered
+    return runs, covered
 
 
 def known_stretches(instance: dg.DagsterInstance) -> Sequence[str]:
