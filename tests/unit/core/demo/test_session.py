@@ -4,6 +4,8 @@ import zlib
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from voyager_core.demo import content
 from voyager_core.demo.posts import build_corpus
@@ -186,3 +188,18 @@ def test_every_command_has_an_answer(session, command, status):
 def test_what_is_no_range_is_refused(session, asked):
     assert say(session, f"GROUP {content.VIDEO}", f"XOVER {asked}").startswith(b"501")
     assert say(session, f"ARTICLE {asked}").startswith(b"501")
+
+
+WORDS = st.sampled_from(
+    ["GROUP", "XOVER", "OVER", "LIST", "ARTICLE", "LISTGROUP", "XFEATURE", "AUTHINFO", "1-", "<",
+     content.MIXED, "[", "!*", "*", "99999999999999999999", "COMPRESS GZIP", "USER", "-"]
+)  # fmt: skip
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), WORDS.map(str.encode)), max_size=6))
+def test_no_command_line_raises(corpus, words):
+    session = Session(corpus, clock)
+    session.handle(b"GROUP " + content.MIXED.encode())
+    reply = session.handle(b" ".join(words) + b"\r\n")
+    assert reply.data[:3].isdigit()
+    assert b"\r\n" in reply.data
