@@ -11,7 +11,8 @@ import dagster as dg
 from tests.support.newsserver import Group, NewsServer, made_lines
 from voyager_assets.build import build_definitions
 from voyager_assets.partitions import add_stretches
-from voyager_assets.resources import Catalog, Clock, NewsServer as NewsResource, OverviewSpool
+from voyager_assets.resources import Catalog, Clock, OverviewSpool
+from voyager_assets.resources import NewsServer as NewsResource
 from voyager_core.catalog.connect import Connection, connect
 from voyager_core.catalog.groups import add_group
 from voyager_core.catalog.stored_settings import pin
