@@ -1,6 +1,6 @@
 """The assets on a scripted news server and a real catalog, in this process."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
@@ -330,6 +330,31 @@ def test_each_check_of_the_catalog_can_fail(name, instance, it):
     assert not checks(it.run(instance, "check_catalog"))[name]
 
 
+def test_a_stretch_of_several_ranges_is_one_partition(instance, database, tmp_path):
+    with indexer(database, tmp_path, per_partition=2) as it:
+        keys = it.plan()
+        assert keys == [f"{GROUP}/000000", f"{GROUP}/000001"]
+        assert it.run(instance, "history", keys=keys[:1]).success
+        assert [state for _, state, _ in states(it)] == ["done", "done", "planned"]
+        told = instance.get_latest_materialization_event(dg.AssetKey("spooled_overview"))
+        assert told.asset_materialization.metadata["ranges_done"].value == 2
+        assert it.run(instance, "history", keys=keys[1:]).success
+        assert materialized(instance, "chunks") == keys
+
+
+def test_only_the_wanted_days_are_planned(instance, it):
+    posted = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(seconds=900)
+    it.now = posted + timedelta(days=3)
+    it.extra["catalog"] = it.resources()["catalog"].__class__(database_url=it.dsn, backfill_days=3)
+    assert it.run(instance, "plan").success
+    lows = [low for low, _, _ in states(it)]
+    assert 700 < lows[0] <= 900
+    assert lows[1:] == [1001]
+    it.now += timedelta(days=1)
+    assert it.run(instance, "plan").success
+    assert [low for low, _, _ in states(it)] == lows
+
+
 def test_the_tail_brings_what_was_posted_since(instance, it):
     keys = it.plan()
     assert it.run(instance, "history", keys=keys).success
@@ -431,6 +456,8 @@ def test_the_overview_adds_up_the_ledger(instance, it):
     assert told["lines"].value == 1200
     assert told["ranges_done"].value == 2
     assert told["behind"].value == 0
+    assert told["percent_indexed"].value == 100.0
+    assert "dropped_by_rule" not in told
 
 
 def test_old_runs_are_deleted_and_partitions_stay_materialized(instance, it, monkeypatch):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from voyager_assets.assets.metadata import plans_table, tell_stretch
+from voyager_assets.assets.metadata import plans_table, tell_stretch, without_nulls
 from voyager_assets.assets.stages import GROUP, OWNERS, materializations
 from voyager_assets.automation import TAIL_FRESHNESS, TAIL_POOL
 from voyager_assets.partitions import add_stretches
@@ -75,5 +75,5 @@ def _metadata(report: TailReport) -> dict[str, dg.MetadataValue]:
     return {
         **{name: dg.MetadataValue.int(value) for name, value in numbers.items()},
         "cpu_seconds": dg.MetadataValue.float(round(report.cpu_seconds, 3)),
-        "newsgroups": plans_table(report.plans),
+        **without_nulls({"newsgroups": plans_table(report.plans)}),
     }

@@ -52,11 +52,12 @@ def tell_stretch(
         stages.CHUNKS: _chunks(totals),
         stages.PROBE_CANDIDATES: _candidates(totals),
     }
-    shown = {
-        name: {key: value for key, value in told[name].items() if value.value is not None}
-        for name in _STAGES[stage]
-    }
-    return shown, _resume(totals)
+    return {name: without_nulls(told[name]) for name in _STAGES[stage]}, _resume(totals)
+
+
+def without_nulls(told: Mapping[str, dg.MetadataValue]) -> dict[str, dg.MetadataValue]:
+    """Returns the entries that say something."""
+    return {name: value for name, value in told.items() if value.value is not None}
 
 
 def counts_table(counts: Mapping[str, int], *, what: str) -> dg.MetadataValue:

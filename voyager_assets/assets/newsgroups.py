@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from voyager_assets.assets.metadata import plans_table
+from voyager_assets.assets.metadata import plans_table, without_nulls
 from voyager_assets.assets.stages import NEWSGROUPS_VERSION, OWNERS, RULE_SET_VERSION
 from voyager_assets.automation import PLAN_POOL
 from voyager_assets.partitions import add_stretches
@@ -43,7 +43,7 @@ def newsgroups(
     added = add_stretches(context.instance, keys)
     numbers = {**totals(plans), "stretches": len(keys), "new_partitions": added}
     return dg.MaterializeResult(
-        metadata={**numbers, "newsgroups": plans_table(plans)},
+        metadata={**numbers, **without_nulls({"newsgroups": plans_table(plans)})},
         data_version=dg.DataVersion(NEWSGROUPS_VERSION),
     )
 

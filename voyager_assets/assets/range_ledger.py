@@ -1,16 +1,17 @@
 """An overview of the range ledger, which Dagster's partitions only show stretch by stretch."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import dagster as dg
 
-from voyager_assets.assets.metadata import MOST_ROWS, counts_table
+from voyager_assets.assets.metadata import MOST_ROWS, counts_table, without_nulls
 from voyager_assets.assets.stages import OWNERS
 from voyager_assets.resources import Catalog
 from voyager_assets.retries import core_errors
 from voyager_core.catalog.ranges import GroupProgress, group_progress
 from voyager_core.catalog.rulecounts import reject_totals, rule_totals
+from voyager_core.catalog.stretches import planned_bounds
 
 
 @dg.asset(
@@ -25,7 +26,7 @@ from voyager_core.catalog.rulecounts import reject_totals, rule_totals
 def range_ledger(context: dg.AssetExecutionContext, catalog: Catalog) -> dg.MaterializeResult[None]:
     """Adds up the ledger."""
     with core_errors(context), catalog.connect() as conn:
-        groups = group_progress(conn)
+        groups, bounds = group_progress(conn), planned_bounds(conn)
         dropped, rejected = Counter[str](), Counter[str]()
         for rule in rule_totals(conn):
             dropped[rule.rule] += rule.articles
@@ -33,16 +34,22 @@ def range_ledger(context: dg.AssetExecutionContext, catalog: Catalog) -> dg.Mate
             rejected[reject.reason] += reject.articles
     return dg.MaterializeResult(
         metadata={
-            **_sums(groups),
-            "newsgroups": _table(groups),
-            "dropped_by_rule": counts_table(dropped, what="rule"),
-            "rejected_by_reason": counts_table(rejected, what="reason"),
+            **_sums(groups, bounds),
+            **without_nulls(
+                {
+                    "newsgroups": _table(groups),
+                    "dropped_by_rule": counts_table(dropped, what="rule"),
+                    "rejected_by_reason": counts_table(rejected, what="reason"),
+                }
+            ),
         }
     )
 
 
-def _sums(groups: Sequence[GroupProgress]) -> dict[str, int | float]:
-    numbers = sum(each.numbers for each in groups)
+def _sums(
+    groups: Sequence[GroupProgress], bounds: Mapping[str, tuple[int, int]]
+) -> dict[str, int | float]:
+    numbers = sum(each.numbers - _unposted(each, bounds) for each in groups)
     indexed = sum(each.indexed for each in groups)
     return {
         "groups": len(groups),
@@ -51,7 +58,7 @@ def _sums(groups: Sequence[GroupProgress]) -> dict[str, int | float]:
         "ranges_parked": sum(each.parked for each in groups),
         "lines": sum(each.lines for each in groups),
         "behind": sum(_behind(each) for each in groups),
-        "percent_of_numbers": round(100 * indexed / numbers, 2) if numbers else 0.0,
+        "percent_indexed": round(100 * indexed / numbers, 2) if numbers else 0.0,
     }
 
 
@@ -78,6 +85,13 @@ def _table(groups: Sequence[GroupProgress]) -> dg.MetadataValue:
             [dg.TableColumn(name, kind) for name, kind in zip(columns, kinds, strict=True)]
         ),
     )
+
+
+def _unposted(group: GroupProgress, bounds: Mapping[str, tuple[int, int]]) -> int:
+    """Returns the article numbers at the end of the last range that nobody has posted yet."""
+    if group.high is None or group.group not in bounds:
+        return 0
+    return max(0, bounds[group.group][1] - group.high)
 
 
 def _behind(group: GroupProgress) -> int:
