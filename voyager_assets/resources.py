@@ -31,6 +31,8 @@ from voyager_core.storage.spool import Spool
 NEWS_URL = "VOYAGER_NEWS__URL"
 DATABASE_URL = "VOYAGER_DATABASE_URL"
 
+HOLE_PATIENCE_SECONDS = 3600
+
 
 class NewsServer(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The news account that headers come from."""
@@ -179,6 +181,7 @@ def open_pass(
             clock=clock.now,
             options=spool.options(),
             stage=stage,
+            hole_patience_seconds=min(HOLE_PATIENCE_SECONDS, catalog.settle_after_seconds),
             before_span=adjust,
         )
         yield tools if after_span is None else replace(tools, after_span=after_span)

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -20,6 +20,7 @@ from voyager_core.catalog import stretches as ledger
 from voyager_core.catalog.checks import check_catalog
 from voyager_core.catalog.embedded import EmbeddedPostgres
 from voyager_core.catalog.errors import CatalogUnavailable
+from voyager_core.catalog.groups import get_group
 from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.ranges import ranges_of
 from voyager_core.catalog.rulecounts import list_rulesets, record_ruleset
@@ -180,6 +181,23 @@ def test_a_block_that_the_engine_cannot_inflate_fails_its_range_only(it, monkeyp
     assert [report.lines for report in index(it)] == [0, 500, 0]
 
 
+def test_an_error_that_nobody_foresaw_parks_its_range_only(it, monkeypatch):
+    build = run.build_span
+
+    def broken(parsed, rules, **options):
+        if parsed.files["first_number"].min() == 501:
+            raise ZeroDivisionError("in a rule")
+        return build(parsed, rules, **options)
+
+    monkeypatch.setattr(run, "build_span", broken)
+    reports = index(it)
+    assert [len(report.failures) for report in reports] == [0, 1, 0]
+    with it.connect() as conn:
+        rows = ranges_of(conn, GROUP)
+    assert [row.state for row in rows] == ["done", "parked", "partial"]
+    assert "ZeroDivisionError: in a rule" in rows[1].error
+
+
 def test_captured_ranges_move_to_the_corpus(it):
     with it.connect() as conn:
         conn.execute("update range set capture = true where low = 501")
@@ -208,6 +226,56 @@ def test_one_pass_and_many_small_ones_find_the_same(database, tmp_path, undistur
             assert check_catalog(conn) == []
     for name in ("releases", "segments", "bytes", "lines", "fragments"):
         assert found[name] == undisturbed[name], name
+
+
+def test_numbers_that_the_server_does_not_show_yet_are_asked_for_again(database, tmp_path):
+    group = Group(GROUP, uploads(1, 700), high=750)
+    with indexer(database, tmp_path, [group]) as it:
+        it.plan()
+        with it.tools() as tools:
+            patient = replace(tools, hole_patience_seconds=3600)
+            list(index_stretches(patient, STRETCHES[:2]))
+            assert resume(it) == [501, 701]
+            assert follow_tail(patient).lines == 0
+            assert resume(it) == [501, 701]
+            for line in uploads(701, 30):
+                group.add(line)
+            group.high = 750
+            assert follow_tail(patient).lines == 30
+            assert resume(it) == [501, 731]
+            # After an hour the rest counts as holes.
+            later = replace(patient, clock=lambda: datetime.now(UTC) + timedelta(hours=2))
+            assert follow_tail(later).lines == 0
+            assert resume(it) == [501, 751]
+        with it.connect() as conn:
+            assert counts(conn)["lines"] == 730
+            assert check_catalog(conn) == []
+
+
+def resume(it):
+    with it.connect() as conn:
+        return [row.resume_at for row in ranges_of(conn, GROUP)]
+
+
+def test_a_water_mark_beyond_belief_plans_nothing_and_is_not_recorded(it):
+    it.server.groups[GROUP].high = 2**63 - 1
+    with it.tools() as tools:
+        report = follow_tail(tools)
+    assert "not believed" in report.plans[0].note
+    with it.connect() as conn:
+        assert len(ranges_of(conn, GROUP)) == 3
+        assert get_group(conn, GROUP).high == 1200
+
+
+def test_a_strange_jump_in_the_list_is_asked_about_again(it):
+    it.server.rules.append(
+        Rule("LIST", "raw", f"215 list\r\n{GROUP} 0090000000 1 y\r\n.\r\n".encode())
+    )
+    with it.tools() as tools:
+        follow_tail(tools)
+    assert it.server.asked("GROUP")[-1] == GROUP
+    with it.connect() as conn:
+        assert get_group(conn, GROUP).high == 1200
 
 
 def states_of_ranges():

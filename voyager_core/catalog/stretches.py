@@ -49,6 +49,8 @@ class OpenRange:
         high: its last.
         resume_at: the next number to index.
         until: the last number to index now: the range's last, or the server's by now.
+        newest: the newest number that the server says it has of the group.
+        stored_at: when the last span of it was stored.
         capture: whether its overview blocks are kept in the corpus.
     """
 
@@ -58,6 +60,8 @@ class OpenRange:
     high: int
     resume_at: int
     until: int
+    newest: int
+    stored_at: datetime | None
     capture: bool
 
 
@@ -138,7 +142,7 @@ _STRETCHES = """
 
 _RANGES = """
     select r.range_id, n.name as "group", r.low, r.high, r.resume_at,
-           least(r.high, n.high) as until, r.capture
+           least(r.high, n.high) as until, n.high as newest, r.stored_at, r.capture
       from range r join newsgroup n using (newsgroup_id)
 """
 

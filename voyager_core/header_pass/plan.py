@@ -25,6 +25,10 @@ logger = logging.getLogger(__name__)
 # A command line of NNTP has at most 512 octets; so many groups are asked for by name.
 MOST_PATTERN_OCTETS = 400
 MOST_PATTERNS = 8
+# More than the largest group has; a water mark that asks for more is not believed.
+MOST_NEW_RANGES = 200_000
+# Articles that no group gets between two looks; such a jump is asked about a second time.
+STRANGE_JUMP = 50_000_000
 
 
 class GroupServer(Protocol):
@@ -98,11 +102,15 @@ def refresh_groups(
         if mark is None:
             plans.append(_gone(conn, group, now))
             continue
+        known = bounds.get(group.name)
+        mark = _confirmed(server, mark, group)
+        if (asked := ranges_between_marks(mark, size=size, planned=known)) > MOST_NEW_RANGES:
+            plans.append(GroupPlan(group.name, mark.low, mark.high, 0, _too_many(asked)))
+            continue
         record_water_marks(conn, group.name, mark.low, mark.high, now)
         if group.state == "gone":
             unpark(conn, group.name)
         oldest = mark.low
-        known = bounds.get(group.name)
         if backfill_days is not None and date_of is not None and not mark.is_empty:
             since = now - timedelta(days=backfill_days)
             oldest = _oldest_wanted(server, mark, since, known, date_of)
@@ -179,6 +187,12 @@ def new_ranges(
     # Where the server has dropped articles that were never planned, the ledger still has no hole.
     above = _cut(last + 1, high, size=size) if high > last else []
     return below + above
+
+
+def ranges_between_marks(mark: GroupMarks, *, size: int, planned: tuple[int, int] | None) -> int:
+    """Returns about how many ranges a group's water marks ask for beyond those planned."""
+    first, last = planned or (mark.low, mark.low - 1)
+    return max(0, mark.high - last) // size + max(0, first - mark.low) // size
 
 
 def first_number_since(
@@ -262,6 +276,24 @@ def _gone(conn: Connection, group: Newsgroup, now: datetime) -> GroupPlan:
     record_gone(conn, group.name, note, now)
     ledger.park_ranges(conn, group.name, note)
     return GroupPlan(group.name, None, None, 0, note)
+
+
+def _confirmed(server: GroupServer, mark: GroupMarks, group: Newsgroup) -> GroupMarks:
+    """Returns the marks, or what GROUP says where LIST ACTIVE jumped beyond belief."""
+    if group.high is None or abs(mark.high - group.high) <= STRANGE_JUMP:
+        return mark
+    again = server.group(group.name)
+    logger.warning(
+        "%s jumped from %d to %d; asked again: %d", group.name, group.high, mark.high, again.high
+    )
+    return again
+
+
+def _too_many(ranges: int) -> str:
+    return (
+        f"the water marks ask for {ranges} more ranges, which is not believed; look at the news "
+        "server, or raise VOYAGER_CATALOG__RANGE_SIZE in a new catalog"
+    )
 
 
 def _note(mark: GroupMarks, group: Newsgroup) -> str:

@@ -35,6 +35,7 @@ from voyager_core.header_pass.run import (
     note_failure,
     parse_fetched,
     rejects_of,
+    unforeseen,
 )
 
 # What a rule looks at, by the names of the rule set's content.
@@ -126,8 +127,9 @@ def _recover_ranges(
         for row, place, span in zip(rows, places, spans, strict=True):
             tools.before_span()
             try:
-                then = _rules_of(row, recovery)
-                outcome = _recover(tools, place, next(fetcher), then=then, recovery=recovery)
+                with unforeseen(span):
+                    then = _rules_of(row, recovery)
+                    outcome = _recover(tools, place, next(fetcher), then=then, recovery=recovery)
             except VoyagerError as error:
                 if is_everywhere(error):
                     raise
@@ -149,7 +151,7 @@ def _recover(
     recovery: _Recovery,
 ) -> SpanOutcome:
     now = tools.clock()
-    parsed = parse_fetched(fetched, groups=recovery.groups, now=now)
+    parsed = parse_fetched(fetched, fetched.span, groups=recovery.groups, now=now)
     built = freed_by(parsed.files, recovery.rule, before=then, rules=tools.rules, now=now)
     stored = store_recovery(
         tools.conn,
@@ -218,5 +220,7 @@ def _place(row: RangeRow) -> OpenRange:
         high=row.high,
         resume_at=row.low,
         until=row.resume_at - 1,
+        newest=row.resume_at,
+        stored_at=row.stored_at,
         capture=row.capture,
     )

@@ -8,8 +8,9 @@ harm, since the slower one's spans are refused.
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum
 from math import fsum
 
@@ -57,6 +58,10 @@ _TRANSIENT_ATTEMPTS = 4 * MAX_ATTEMPTS
 _PASSES_OVER_A_STRETCH = 3
 
 
+class UnforeseenError(PermanentError):
+    """A range met an error that should not exist; it waits for a person."""
+
+
 class Stage(IntEnum):
     """How far a pass goes."""
 
@@ -82,6 +87,8 @@ class PassTools:
         clock: returns the time.
         options: how spans are fetched.
         stage: how far to go.
+        hole_patience_seconds: how long numbers at the very end of a group that the server says
+            it has, and does not show, are asked for again before they count as holes.
         before_span: called before each span, to share what is scarce.
         after_span: called with what became of each span, to tell of long work.
     """
@@ -94,6 +101,7 @@ class PassTools:
     clock: Callable[[], datetime]
     options: FetchOptions = field(default_factory=FetchOptions)
     stage: Stage = Stage.STORE
+    hole_patience_seconds: float = 0
     before_span: Callable[[], None] = _nothing
     after_span: Callable[["SpanOutcome"], None] = _nothing
 
@@ -244,7 +252,8 @@ def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[Span
         for open_range, span in zip(ranges, spans, strict=True):
             tools.before_span()
             try:
-                outcome = _index(tools, open_range, next(fetcher), groups)
+                with unforeseen(span):
+                    outcome = _index(tools, open_range, next(fetcher), groups)
             except VoyagerError as error:
                 if is_everywhere(error):
                     raise
@@ -255,6 +264,23 @@ def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[Span
             started = ended
             tools.after_span(outcome)
             yield outcome
+
+
+@contextmanager
+def unforeseen(span: Span) -> Iterator[None]:
+    """Makes any other error one of the range that met it, so that the other ranges go on.
+
+    Raises:
+        UnforeseenError: something is wrong in Voyager or in its libraries.
+    """
+    try:
+        yield
+    except VoyagerError:
+        raise
+    except Exception as error:
+        logger.exception("%s met an error that nobody foresaw", span)
+        msg = f"{span}: {type(error).__name__}: {error} (please report this; the log has more)"
+        raise UnforeseenError(msg) from error
 
 
 def is_everywhere(error: BaseException | None) -> bool:
@@ -269,16 +295,24 @@ def is_everywhere(error: BaseException | None) -> bool:
 def _index(
     tools: PassTools, open_range: OpenRange, fetched: FetchedSpan, groups: Mapping[str, int]
 ) -> SpanOutcome:
-    span, report = fetched.span, fetched.report
+    report = fetched.report
     outcome = SpanOutcome(
-        open_range, span, fetched_lines=report.lines, block_bytes=report.block_bytes
+        open_range, fetched.span, fetched_lines=report.lines, block_bytes=report.block_bytes
     )
     if tools.stage == Stage.FETCH:
         return outcome
-    parsed = parse_fetched(fetched, groups=groups, now=tools.clock())
+    span = shown_part(tools, open_range, fetched)
+    if span is None:
+        fetched.release()
+        return outcome
+    parsed = parse_fetched(fetched, span, groups=groups, now=tools.clock())
     rejected = rejects_of(parsed)
     outcome = replace(
-        outcome, lines=parsed.stats["lines"], kept=parsed.stats["kept"], rejected=rejected
+        outcome,
+        span=span,
+        lines=parsed.stats["lines"],
+        kept=parsed.stats["kept"],
+        rejected=rejected,
     )
     if tools.stage == Stage.PARSE:
         return outcome
@@ -291,24 +325,47 @@ def _index(
         versions=tools.versions,
         rejects=rejected,
     )
-    fetched.release(capture=open_range.capture)
+    # A block with numbers that will be asked for again must not be found on disk then.
+    fetched.release(capture=open_range.capture and span == fetched.span)
     logger.info("%s: %d lines, %d kept, stored %s", span, outcome.lines, outcome.kept, stored)
     return replace(
         outcome, stored=stored.stored, refused=not stored.stored, chunk_bytes=stored.chunk_bytes
     )
 
 
-def parse_fetched(fetched: FetchedSpan, *, groups: Mapping[str, int], now: datetime) -> ParsedSpan:
-    """Returns the files of a fetched span.
+def shown_part(tools: PassTools, open_range: OpenRange, fetched: FetchedSpan) -> Span | None:
+    """Returns the part of a span that the server shows by now; None when that is nothing yet.
+
+    The overview may lag behind the water mark. So numbers at the very end of a group that have
+    no line are no holes at first: they are asked for again, for some time.
+    """
+    span = fetched.span
+    if span.high < open_range.newest or tools.hole_patience_seconds <= 0:
+        return span
+    infos = tools.spool.infos(span, server=tools.news.account.host)
+    last = max((info.facts.last_number or 0 for info in infos), default=0)
+    if last >= span.high:
+        return span
+    if last >= span.low:
+        return Span(span.group, span.low, last)
+    stored_at = open_range.stored_at
+    patience = timedelta(seconds=tools.hole_patience_seconds)
+    return None if stored_at is not None and tools.clock() < stored_at + patience else span
+
+
+def parse_fetched(
+    fetched: FetchedSpan, span: Span, *, groups: Mapping[str, int], now: datetime
+) -> ParsedSpan:
+    """Returns the files of a fetched span, or of its first part.
 
     Raises:
         BlockDamaged: a block does not inflate, although it did when it was fetched; the blocks
             are given up, so that the next try fetches them again.
     """
-    parsed = parse_span(fetched.span, fetched.blocks(), groups=groups, now=now)
+    parsed = parse_span(span, fetched.blocks(), groups=groups, now=now)
     if parsed.errors:
         fetched.release()
-        msg = f"{fetched.span}: {'; '.join(parsed.errors[:3])}; it is fetched again"
+        msg = f"{span}: {'; '.join(parsed.errors[:3])}; it is fetched again"
         raise BlockDamaged(msg)
     return parsed
 

@@ -13,7 +13,8 @@ from sqlalchemy.pool import QueuePool
 
 from voyager_assets.automation import POOL_SLOTS, ensure_pool_slots
 from voyager_assets.dagster_storage import DRIVER, PooledPostgresStorage, with_driver
-from voyager_core.settings import RESERVED, RESERVED_PREFIXES, known_variables
+from voyager_core.demo.environment import child_environment
+from voyager_core.settings import RESERVED, RESERVED_PREFIXES, Settings, known_variables
 
 YAML = files("voyager_assets").joinpath("dagster.yaml")
 
@@ -140,6 +141,13 @@ def test_every_variable_of_the_file_is_written_by_voyager_and_is_no_setting():
     for name in used:
         assert name in RESERVED or name.startswith(RESERVED_PREFIXES), name
         assert name not in known_variables()
+
+
+def test_what_the_file_asks_for_is_what_voyager_exports():
+    dsn = "postgresql://u:p%40s@127.0.0.1:5433/voyager_dagster"
+    exported = child_environment(Settings(_env_file=None), catalog_dsn=dsn, dagster_dsn=dsn)
+    assert variables(yaml.safe_load(YAML.read_text())) <= set(exported)
+    assert exported["VOYAGER_PG_PASSWORD"] == "p@s"
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])

@@ -5,7 +5,7 @@ from voyager_core.header_pass.run import SpanOutcome, Stage
 
 
 def outcome(number):
-    place = OpenRange(number, "a.b.c", 1, 10, 1, 10, capture=False)
+    place = OpenRange(number, "a.b.c", 1, 10, 1, 10, newest=10, stored_at=None, capture=False)
     return SpanOutcome(place, Span("a.b.c", 1, 10), lines=1000)
 
 

@@ -2,7 +2,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from voyager_core.header_pass.plan import first_number_since, new_ranges, patterns_for, water_marks
+from voyager_core.header_pass.plan import (
+    first_number_since,
+    new_ranges,
+    patterns_for,
+    ranges_between_marks,
+    water_marks,
+)
 from voyager_core.nntp.errors import GroupGone
 from voyager_core.nntp.overview import GroupMarks, OverviewBlock, empty_block
 
@@ -113,3 +119,18 @@ def test_bisection_of_a_group_without_any_date_keeps_everything():
     server = Server(["a"], holes=range(20_000))
     found = first_number_since(server, GroupMarks("a", 7, 10_000), EPOCH, date_of)
     assert found == 7
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "planned", "most"),
+    [
+        (1, 160_000_000_000, None, 80_000),
+        (1, 2**63 - 1, None, 10**13),
+        (1, 2**63 - 1, (1, 2_000_000), 10**13),
+        (1, 4_000_000, (1, 2_000_000), 1),
+        (5, 4, None, 0),
+    ],
+)
+def test_the_ranges_that_marks_ask_for_are_counted_before_they_are_made(low, high, planned, most):
+    asked = ranges_between_marks(GroupMarks("a", low, high), size=2_000_000, planned=planned)
+    assert most / 3 <= asked <= most
