@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from voyager_core.demo.children import Children, Service, ServiceError, StopRequestedError
-from voyager_core.demo.lock import AlreadyRunningError, InstanceLock
 from voyager_core.errors import PermanentError
+from voyager_core.supervisor.children import Children, Service, ServiceError, StopRequestedError
+from voyager_core.supervisor.lock import AlreadyRunningError, InstanceLock
 
 # Waits for a file; a bounded wait that ends as soon as the state is reached.
 DEADLINE_SECONDS = 20.0
@@ -212,7 +212,7 @@ def test_children_die_with_a_parent_that_is_killed(tmp_path, code):
     starter = f"""
         import threading, time
         from pathlib import Path
-        from voyager_core.demo.children import Children, Service
+        from voyager_core.supervisor.children import Children, Service
         children = Children(environment={{}}, log_dir=Path({str(tmp_path)!r}), report=print,
                             stopping=threading.Event(), orphan_grace_seconds=0.3)
         children.start(Service("child", {child!r}, Path({str(ready)!r}).exists))
@@ -254,7 +254,7 @@ def test_a_lock_of_a_killed_process_is_free(tmp_path):
     code = f"""
         import time
         from pathlib import Path
-        from voyager_core.demo.lock import InstanceLock
+        from voyager_core.supervisor.lock import InstanceLock
         with InstanceLock(Path({str(tmp_path)!r})):
             print("held", flush=True)
             time.sleep(60)

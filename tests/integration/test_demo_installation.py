@@ -13,18 +13,18 @@ from voyager_core.catalog.embedded import embedded_postgres
 from voyager_core.catalog.groups import list_groups
 from voyager_core.catalog.keys import verify_key
 from voyager_core.catalog.stored_settings import cut_of_history
-from voyager_core.demo.children import StopRequestedError
-from voyager_core.demo.installation import Installation
-from voyager_core.demo.interrupts import Interrupts
-from voyager_core.demo.lock import AlreadyRunningError, InstanceLock
 from voyager_core.demo.posts import build_corpus
 from voyager_core.demo.run import RANGE_SIZE, demo_settings, prepare_catalog, run_demo
-from voyager_core.demo.services import missing, run_up
 from voyager_core.demo.state import DemoState, choose_ports
-from voyager_core.demo.terminal import Terminal
 from voyager_core.demo.truth import expected
 from voyager_core.errors import SettingsError
 from voyager_core.settings import Settings
+from voyager_core.supervisor.children import StopRequestedError
+from voyager_core.supervisor.installation import Installation
+from voyager_core.supervisor.interrupts import Interrupts
+from voyager_core.supervisor.lock import AlreadyRunningError, InstanceLock
+from voyager_core.supervisor.terminal import Terminal
+from voyager_core.supervisor.up import missing, run_up
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from voyager_core.demo.client import read_nzb
-from voyager_core.demo.environment import free_port
 from voyager_core.demo.posts import build_corpus
 from voyager_core.demo.truth import expected
+from voyager_core.supervisor.environment import free_port
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -28,7 +28,9 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 
     bench = commands.add_parser("bench", help="the header pass as ratios to inflate")
     bench.add_argument("--mix", action="append", help="a generated mix; repeatable (default: all)")
-    bench.add_argument("--lines", type=int, default=2_000_000, help="overview lines of a mix: a range")
+    bench.add_argument(
+        "--lines", type=int, default=2_000_000, help="overview lines of a mix (default: a range)"
+    )
     bench.add_argument("--json", action="store_true", help="print one JSON object a mix")
     bench.add_argument("--budgets", type=Path, help="fail beyond these values + 15 %%")
     bench.set_defaults(run=_bench)

@@ -31,8 +31,8 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _up(options: argparse.Namespace) -> int:
-    from voyager_core.demo.services import run_up
     from voyager_core.nntp.account import NewsAccount
+    from voyager_core.supervisor.up import run_up
 
     settings = load_settings(options.env_file)
     if settings.news.url is not None:

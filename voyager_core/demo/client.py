@@ -1,7 +1,5 @@
 """A small Newznab client: lists what the API offers and reads NZBs, as any reader would."""
 
-import urllib.error
-import urllib.request
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,16 +7,11 @@ from urllib.parse import urlencode
 
 from voyager_core.demo.compare import FoundFile, FoundRelease
 from voyager_core.demo.truth import Segment
-from voyager_core.errors import TransientError
+from voyager_core.supervisor.http import ClientError, fetch
 
 _NEWZNAB = "{http://www.newznab.com/DTD/2010/feeds/attributes/}"
 _NZB = "{http://www.newzbin.com/DTD/2003/nzb}"
 _PAGE = 100
-_TIMEOUT_SECONDS = 30
-
-
-class ClientError(TransientError):
-    """The server does not answer, or answers something else than was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,30 +90,6 @@ def read_nzb(document: bytes) -> Iterator[FoundFile]:
                 for segment in file.findall(f"./{_NZB}segments/{_NZB}segment")
             ),
         )
-
-
-def fetch(url: str, *, data: bytes | None = None, timeout_seconds: float | None = None) -> bytes:
-    """Returns the body of a successful HTTP answer; `data` makes it a JSON POST.
-
-    Raises:
-        ClientError: no answer, or one that is no success.
-    """
-    request = urllib.request.Request(  # noqa: S310 - addresses of this installation
-        url, data=data, headers={"Content-Type": "application/json"} if data else {}
-    )
-    try:
-        with urllib.request.urlopen(  # noqa: S310
-            request, timeout=timeout_seconds or _TIMEOUT_SECONDS
-        ) as answer:
-            body: bytes = answer.read()
-    except urllib.error.HTTPError as error:
-        text = error.read(500).decode("utf-8", "replace")
-        msg = f"{url.partition('?')[0]} answers {error.code}: {text}"
-        raise ClientError(msg) from error
-    except OSError as error:
-        msg = f"{url.partition('?')[0]} does not answer: {error}"
-        raise ClientError(msg) from error
-    return body
 
 
 def _xml(url: str) -> ET.Element:

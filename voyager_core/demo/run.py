@@ -12,15 +12,9 @@ from voyager_core.catalog.keys import create_key, verify_key
 from voyager_core.catalog.ranges import GroupProgress, group_progress, ranges_of
 from voyager_core.catalog.releases import counts
 from voyager_core.catalog.rulecounts import reject_totals
-from voyager_core.demo.children import Service, StopRequestedError
 from voyager_core.demo.client import Newznab
 from voyager_core.demo.compare import differences, match
-from voyager_core.demo.environment import is_listening, news_url, with_changes
-from voyager_core.demo.installation import Installation
-from voyager_core.demo.interrupts import Interrupts
 from voyager_core.demo.posts import build_corpus
-from voyager_core.demo.programs import STAGE_NEWS, python_program
-from voyager_core.demo.services import watch
 from voyager_core.demo.state import DemoState, choose_ports, read_state, write_state
 from voyager_core.demo.summary import (
     Outcome,
@@ -29,10 +23,16 @@ from voyager_core.demo.summary import (
     show_materialised,
     show_use,
 )
-from voyager_core.demo.terminal import Terminal
 from voyager_core.demo.truth import Truth, expected
 from voyager_core.errors import TransientError
 from voyager_core.settings import Settings
+from voyager_core.supervisor.children import Service, StopRequestedError
+from voyager_core.supervisor.environment import is_listening, news_url, with_changes
+from voyager_core.supervisor.installation import Installation
+from voyager_core.supervisor.interrupts import Interrupts
+from voyager_core.supervisor.programs import STAGE_NEWS, python_program
+from voyager_core.supervisor.terminal import Terminal
+from voyager_core.supervisor.up import watch
 
 RANGE_SIZE = 500
 BLOCK_SIZE = 200

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from voyager_core.demo.environment import free_port, is_port_free
 from voyager_core.settings import Settings
+from voyager_core.supervisor.environment import free_port, is_port_free
 
 _FILE = "demo.json"
 

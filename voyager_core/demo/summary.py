@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from voyager_core.catalog.ranges import GroupProgress
 from voyager_core.demo.client import Newznab
 from voyager_core.demo.compare import FoundRelease, match
-from voyager_core.demo.dagster_web import DagsterWeb
-from voyager_core.demo.installation import Addresses
-from voyager_core.demo.services import show_addresses
-from voyager_core.demo.terminal import Terminal, size
 from voyager_core.demo.truth import Truth
+from voyager_core.supervisor.dagster_web import DagsterWeb
+from voyager_core.supervisor.installation import Addresses
+from voyager_core.supervisor.terminal import Terminal, size
+from voyager_core.supervisor.up import show_addresses
 
 # The partitioned asset that tells best what was found.
 ASSET = "releases"

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from voyager_core.demo.client import ClientError, read_nzb
+from voyager_core.demo.client import read_nzb
 from voyager_core.demo.compare import FoundFile, FoundRelease, differences, match
 from voyager_core.demo.truth import ExpectedFile, ExpectedRelease, Segment, Truth
+from voyager_core.supervisor.http import ClientError
 
 
 def segments(name: str, count: int) -> tuple[Segment, ...]:

@@ -8,10 +8,10 @@ import pytest
 from tests.unit.core.demo.test_compare import ONE, TRUTH, TWO
 from voyager_core.catalog.ranges import GroupProgress
 from voyager_core.demo.client import Newznab
-from voyager_core.demo.installation import Addresses
 from voyager_core.demo.run import is_caught_up
 from voyager_core.demo.summary import Outcome, progress_text, show_found, show_use
-from voyager_core.demo.terminal import Terminal
+from voyager_core.supervisor.installation import Addresses
+from voyager_core.supervisor.terminal import Terminal
 
 
 def progress(group: str = "alt.a", **changes) -> GroupProgress:

@@ -8,9 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from voyager_core.demo.client import ClientError, Newznab, fetch
-from voyager_core.demo.dagster_web import DagsterWeb
+from voyager_core.demo.client import Newznab
 from voyager_core.demo.truth import Segment
+from voyager_core.supervisor.dagster_web import DagsterWeb
+from voyager_core.supervisor.http import ClientError, fetch
 
 
 @contextmanager

@@ -7,7 +7,11 @@ import socket
 import pytest
 from pydantic import SecretStr
 
-from voyager_core.demo.environment import (
+from voyager_core.demo.run import RANGE_SIZE, demo_settings
+from voyager_core.demo.state import DemoState, choose_ports, read_state, write_state
+from voyager_core.errors import SettingsError
+from voyager_core.settings import Settings, load_settings
+from voyager_core.supervisor.environment import (
     child_environment,
     choose_code_port,
     find_dagster_yaml,
@@ -18,10 +22,6 @@ from voyager_core.demo.environment import (
     with_changes,
     write_workspace,
 )
-from voyager_core.demo.run import RANGE_SIZE, demo_settings
-from voyager_core.demo.state import DemoState, choose_ports, read_state, write_state
-from voyager_core.errors import SettingsError
-from voyager_core.settings import Settings, load_settings
 
 
 @pytest.fixture

@@ -14,19 +14,19 @@ from voyager_core.catalog.connect import connect, dagster_dsn, database_dsn, ens
 from voyager_core.catalog.embedded import EmbeddedPostgres, embedded_postgres
 from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.stored_settings import pin_settings
-from voyager_core.demo import programs
-from voyager_core.demo.children import Children, Service, StopRequestedError
-from voyager_core.demo.dagster_web import DagsterWeb
-from voyager_core.demo.environment import (
+from voyager_core.errors import SettingsError
+from voyager_core.settings import Settings
+from voyager_core.supervisor import programs
+from voyager_core.supervisor.children import Children, Service, StopRequestedError
+from voyager_core.supervisor.dagster_web import DagsterWeb
+from voyager_core.supervisor.environment import (
     child_environment,
     choose_code_port,
     is_port_free,
     prepare_dagster_home,
     write_workspace,
 )
-from voyager_core.demo.lock import InstanceLock
-from voyager_core.errors import SettingsError
-from voyager_core.settings import Settings
+from voyager_core.supervisor.lock import InstanceLock
 
 # A pass that is cancelled ends within a second; its ranges go on at the next start.
 _CANCEL_SECONDS = 5

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from voyager_core.demo.terminal import Terminal, cut, size
+from voyager_core.supervisor.terminal import Terminal, cut, size
 
 
 class Screen(io.StringIO):
@@ -65,7 +65,7 @@ def test_sizes_are_read_by_people():
 def test_a_reader_that_has_left_changes_nothing_else():
     code = """
 import sys
-from voyager_core.demo.terminal import Terminal
+from voyager_core.supervisor.terminal import Terminal
 terminal = Terminal()
 terminal.line("first")
 sys.stdin.readline()

@@ -4,11 +4,11 @@ import sys
 import time
 from pathlib import Path
 
-from voyager_core.demo.children import Service
-from voyager_core.demo.client import ClientError, fetch
-from voyager_core.demo.dagster_web import DagsterWeb
-from voyager_core.demo.environment import ASSETS, LOCATION, is_listening
 from voyager_core.settings import Settings
+from voyager_core.supervisor.children import Service
+from voyager_core.supervisor.dagster_web import DagsterWeb
+from voyager_core.supervisor.environment import ASSETS, LOCATION, is_listening
+from voyager_core.supervisor.http import ClientError, fetch
 
 # Stages of stopping: what starts runs goes first, what they need goes last.
 STAGE_NEWS, STAGE_CODE, STAGE_FRONT, STAGE_DAEMON = 1, 2, 3, 4

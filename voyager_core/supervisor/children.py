@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from voyager_core.catalog.postgres_programs import RunAs
-from voyager_core.demo import guardian
-from voyager_core.demo.guardian import session_members, signal_session
 from voyager_core.errors import PermanentError, VoyagerError
+from voyager_core.supervisor import guardian
+from voyager_core.supervisor.guardian import session_members, signal_session
 
 _POLL_SECONDS = 0.1
 _KILL_WAIT_SECONDS = 5.0

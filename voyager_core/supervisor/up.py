@@ -5,11 +5,11 @@ import threading
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.groups import list_groups
 from voyager_core.catalog.keys import list_keys
-from voyager_core.demo.children import StopRequestedError
-from voyager_core.demo.installation import Addresses, Installation
-from voyager_core.demo.interrupts import Interrupts
-from voyager_core.demo.terminal import Terminal
 from voyager_core.settings import Settings
+from voyager_core.supervisor.children import StopRequestedError
+from voyager_core.supervisor.installation import Addresses, Installation
+from voyager_core.supervisor.interrupts import Interrupts
+from voyager_core.supervisor.terminal import Terminal
 
 _WATCH_SECONDS = 1.0
 

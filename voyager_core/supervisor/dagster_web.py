@@ -4,7 +4,7 @@ import json
 import time
 from typing import Any
 
-from voyager_core.demo.client import ClientError, fetch
+from voyager_core.supervisor.http import ClientError, fetch
 
 _PROBE_SECONDS = 2
 _POLL_SECONDS = 0.2
