@@ -13,8 +13,8 @@ from sqlalchemy.pool import QueuePool
 
 from voyager_assets.automation import POOL_SLOTS, ensure_pool_slots
 from voyager_assets.dagster_storage import DRIVER, PooledPostgresStorage, with_driver
-from voyager_core.demo.environment import child_environment
 from voyager_core.settings import RESERVED, RESERVED_PREFIXES, Settings, known_variables
+from voyager_core.supervisor.environment import child_environment
 
 YAML = files("voyager_assets").joinpath("dagster.yaml")
 
@@ -109,7 +109,7 @@ def test_limits_retries_and_telemetry_are_as_decided(instance):
     assert isinstance(instance.run_coordinator, QueuedRunCoordinator)
     queue = instance.get_concurrency_config().run_queue_config
     lanes = {each["value"]: each["limit"] for each in queue.tag_concurrency_limits}
-    assert lanes == {"tail": 1, "history": 4, "catalog": 1}
+    assert lanes == {"tail": 1, "history": 2, "catalog": 1}
     # The tail and one other lane always find a free slot beside the history.
     assert queue.max_concurrent_runs >= lanes["history"] + 2
     assert instance.run_retries_enabled
