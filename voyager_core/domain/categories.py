@@ -112,17 +112,20 @@ def category_label(category: int) -> str:
     return name if category == parent_category(category) or not name else f"{parent} > {name}"
 
 
-def category_of(name: str, *, is_readable: bool = True, group: str = "") -> int:
+def category_of(
+    name: str, *, is_readable: bool = True, group: str = "", episode: Episode | None = None
+) -> int:
     """Returns the category of a release.
 
     Args:
         name: the release's name.
         is_readable: false for a random name, which says nothing.
         group: the newsgroup, asked only when the name says nothing.
+        episode: what `parse_episode` says of the name, where that is known already.
     """
     if not is_readable:
         return HASHED
-    text = _Text.of(name[:512])
+    text = _Text.of(name[:512], episode)
     for rule in _RULES:
         category = rule(text)
         if category:
@@ -140,7 +143,7 @@ class _Text:
     episode: Episode
 
     @classmethod
-    def of(cls, name: str) -> "_Text":
+    def of(cls, name: str, episode: Episode | None) -> "_Text":
         has_codec = bool(words.CODEC.search(name))
         has_video = has_codec or bool(
             words.RESOLUTION.search(name)
@@ -148,7 +151,7 @@ class _Text:
             or words.STEREO_LAYOUT.search(name)
             or words.VIDEO_FILE.search(name)
         )
-        return cls(name, has_codec, has_video, parse_episode(name))
+        return cls(name, has_codec, has_video, episode or parse_episode(name))
 
 
 def _hashed(text: _Text) -> int:

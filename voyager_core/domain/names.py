@@ -114,14 +114,17 @@ def scene_name(text: str) -> str:
     parts are enough before a group in capitals.
     """
     best = ""
-    if "-" not in text:
+    hyphens = text.count("-")
+    if not hyphens or (hyphens < 3 and "." not in text and "_" not in text):
         return best
-    for match in _FULL_OF_DOTS.finditer(_PRESENTS.sub("", text)):
+    if "presents" in text.casefold():
+        text = _PRESENTS.sub("", text)
+    for match in _FULL_OF_DOTS.finditer(text):
         name = match[0].strip("-._,")
         parts = [part for part in re.split(r"[._]", name) if part]
-        hyphens = [part for part in name.split("-") if part]
-        is_name = len(parts) > 2 or len(hyphens) > 3
-        is_name = is_name or (len(parts) == 2 and _CAPITALS.search(hyphens[-1]) is not None)
+        pieces = [part for part in name.split("-") if part]
+        is_name = len(parts) > 2 or len(pieces) > 3
+        is_name = is_name or (len(parts) == 2 and _CAPITALS.search(pieces[-1]) is not None)
         if is_name and "www." not in name.lower():
             best = max(best, name, key=len)
     return best if best and is_readable_name(best) else ""

@@ -129,29 +129,38 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
     # An announced total may be any number; what was found is the least that there is.
     expected = pl.when(total > 0).then(total).otherwise("parts_found").cast(pl.UInt64)
     constant = pl.col("poster_constant").all() & (pl.col("poster").n_unique() == 1)
-    releases = (
+    rows = (
         files.select(_NEEDED)
         .with_columns(_par2=stems.is_par2(files["name"]))
         .sort(*_KEY, "first_number", "file_key")
-        .group_by(_KEY, maintain_order=True)
-        .agg(
-            pl.col("release_name").first().alias("name"),
-            pl.when(constant).then(pl.col("poster").first()).alias("poster"),
-            pl.col("group").first(),
-            pl.col("groups").unique(maintain_order=True).str.join(" "),
-            pl.col("first_posted_at").min().alias("posted_at"),
-            pl.col("last_posted_at").max(),
-            pl.col("file_key").n_unique().alias("files"),
-            pl.col("file_total").max().alias("files_expected"),
-            pl.col("parts_found").cast(pl.UInt64).sum().clip(0, _UINT32_MAX).alias("segments"),
-            pl.when((total > 0).any())
-            .then(expected.sum().clip(0, _UINT32_MAX))
-            .alias("segments_expected"),
-            pl.col("size_bytes").sum(),
-            pl.col("_par2").any().alias("has_par2"),
-        )
     )
-    releases = releases.with_columns(groups=_lists_of_groups(releases["groups"]))
+    releases = rows.group_by(_KEY, maintain_order=True).agg(
+        pl.col("release_name").first().alias("name"),
+        pl.when(constant).then(pl.col("poster").first()).alias("poster"),
+        pl.col("group").first(),
+        pl.col("groups").first(),
+        (pl.col("groups").min() != pl.col("groups").max()).alias("_several"),
+        pl.col("first_posted_at").min().alias("posted_at"),
+        pl.col("last_posted_at").max(),
+        pl.col("file_key").n_unique().alias("files"),
+        pl.col("file_total").max().alias("files_expected"),
+        pl.col("parts_found").cast(pl.UInt64).sum().clip(0, _UINT32_MAX).alias("segments"),
+        pl.when((total > 0).any())
+        .then(expected.sum().clip(0, _UINT32_MAX))
+        .alias("segments_expected"),
+        pl.col("size_bytes").sum(),
+        pl.col("_par2").any().alias("has_par2"),
+    )
+    # Most files of a release were posted to the same groups.
+    several = releases.filter("_several").select(_KEY)
+    joined = (
+        rows.join(several, on=_KEY, how="semi", maintain_order="left")
+        .group_by(_KEY)
+        .agg(_joined=pl.col("groups").unique(maintain_order=True).str.join(" "))
+    )
+    releases = releases.drop("_several").join(joined, on=_KEY, how="left", maintain_order="left")
+    groups = releases.select(pl.coalesce("_joined", "groups")).to_series()
+    releases = releases.drop("_joined").with_columns(groups=_lists_of_groups(groups))
     return releases.join(_said_by_names(releases, now=now), on=["name", "group"], how="left")
 
 
@@ -182,7 +191,9 @@ def _said_by_names(releases: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
         episode = parse_episode(name) if is_readable or not name.isalnum() else Episode()
         year = episode.year
         columns["is_readable"].append(is_readable)
-        columns["category"].append(category_of(name, is_readable=is_readable, group=group))
+        columns["category"].append(
+            category_of(name, is_readable=is_readable, group=group, episode=episode)
+        )
         columns["season"].append(episode.season)
         columns["season_last"].append(episode.season_last)
         columns["episode"].append(episode.episode)

@@ -83,29 +83,34 @@ def _one(rows: pl.DataFrame, *, biggest: bool) -> pl.DataFrame:
 
 def _of(rows: pl.DataFrame, kind: str, *, last: bool) -> pl.DataFrame:
     """Returns the first or last article of each file; none when that article is missing."""
-    columns = ["subject", "parts_total", "parts_found", "first_message_id", "payload"]
-    find = _last_article if last else _first_article
-    found = [find(*row) for row in rows.select(columns).iter_rows()]
-    return rows.select(
-        *_KEY,
-        "file_key",
-        kind=pl.lit(kind),
-        message_id=pl.Series([each and each[0] for each in found], dtype=pl.String),
-        part=pl.Series([each and each[1] for each in found], dtype=pl.UInt32),
-    ).drop_nulls("message_id")
+    found = _last_articles(rows) if last else _first_articles(rows)
+    picked = found.select(*_KEY, "file_key", "message_id", "part", kind=pl.lit(kind))
+    return picked.drop_nulls("message_id")
 
 
-def _first_article(
-    subject: str, total: int, found: int, message_id: str, _payload: bytes
-) -> tuple[str, int] | None:
+def _first_articles(rows: pl.DataFrame) -> pl.DataFrame:
     # The subject is that of the lowest part.
-    is_first = found == total or voyager_native.parse_subject(subject)["part"] in (None, 0, 1)
-    return (message_id, 1) if is_first else None
+    whole = pl.col("parts_found") == pl.col("parts_total")
+    broken = rows.filter(~whole)["subject"].unique()
+    firsts = [
+        subject
+        for subject in broken.drop_nulls().to_list()
+        if voyager_native.parse_subject(subject)["part"] in (None, 0, 1)
+    ]
+    has_first = whole | pl.col("subject").is_in(firsts)
+    return rows.with_columns(
+        message_id=pl.when(has_first).then("first_message_id"), part=pl.lit(1, pl.UInt32)
+    )
 
 
-def _last_article(
-    _subject: str, total: int, _found: int, _message_id: str, payload: bytes
-) -> tuple[str, int] | None:
-    segments = pl.DataFrame(voyager_native.decode_segments(payload)).sort("part")
-    part, message_id = segments.select("part", "message_id").row(-1)
-    return (message_id, part) if part >= total else None
+def _last_articles(rows: pl.DataFrame) -> pl.DataFrame:
+    parts: list[int] = []
+    ids: list[str | None] = []
+    for total, payload in rows.select("parts_total", "payload").iter_rows():
+        segments = pl.DataFrame(voyager_native.decode_segments(payload))
+        part, message_id = segments.row(segments["part"].arg_max(), named=False)[:2]
+        parts.append(part)
+        ids.append(message_id if part >= total else None)
+    return rows.with_columns(
+        message_id=pl.Series(ids, dtype=pl.String), part=pl.Series(parts, dtype=pl.UInt32)
+    )

@@ -10,14 +10,13 @@ The From is asked only where a name is too common to identify anything, and only
 constant within the file.
 """
 
-from typing import Any
-
 import polars as pl
 
 from voyager_core.domain.generations import REPOST_WINDOW
 from voyager_core.domain.names import best_name, is_readable_name
 from voyager_core.header_pass import heads, keys, sessions, stems
 from voyager_core.header_pass.schemas import IDENTIFIED, conform
+from voyager_core.header_pass.sessions import commonest
 
 IDENTITY_VERSION = 1
 """Raised with every change that gives files other release keys."""
@@ -25,6 +24,8 @@ IDENTITY_VERSION = 1
 _SPECIFIC_LENGTH = 8
 _NO_REQUEST = r"(?i)^(?:re-?post(?:ed)?|fills?|full|pars?|par2)$"
 _STATED = 1
+_MOST_STEMS = 8
+_OFFERED = ["shared", "track", "request", "_shown_head", "tail"]
 _NEEDED = [
     *("file_key", "base_key", "generation", "subject", "name", "head", "tail", "request"),
     *("file_index", "file_total", "size_bytes", "poster", "poster_constant", "group"),
@@ -50,30 +51,31 @@ def identify_releases(files: pl.DataFrame) -> pl.DataFrame:
     rows = sessions.join_counted(rows)
     rows = sessions.join_sidecars(rows)
     rows = _split_reposts(rows)
-    releases = _release_names(rows).join(keys.hashed(rows["_key"].unique()), on="_key")
-    found = rows.select("_row", "_key", "session", release_rank="_rank").sort("_row")
-    found = found.join(releases, on="_key", how="left", maintain_order="left")
+    releases = _release_names(rows)
+    releases = releases.with_columns(release_key=keys.hashed(releases["_key"]))
+    found = rows.select("_row", "_id", "session", release_rank="_rank").sort("_row")
+    found = found.join(releases, on="_id", how="left", maintain_order="left")
     added = found.select(name for name in IDENTIFIED if name in found.columns)
     return conform(files.hstack(added), IDENTIFIED, what="identified files")
 
 
 def _features(files: pl.DataFrame) -> pl.DataFrame:
     """Adds what names and heads say, each worked out once for a distinct text."""
-    rows = files.join(_of_names(files["name"].unique()), on="name", how="left")
+    rows = files.with_columns(_request=stems.once(files["request"], _key_of_request))
+    rows = rows.join(_of_names(files["name"].unique()), on="name", how="left")
     rows = rows.join(_of_heads(files["head"].unique()), on="head", how="left")
     return rows.with_columns(
         _total=pl.col("file_total").fill_null(0),
         _index=pl.col("file_index").cast(pl.Int64).fill_null(-1),
         _from=pl.when("poster_constant").then("poster").otherwise(pl.lit("")),
-        _request=_squeezed(pl.col("request").str.replace(_NO_REQUEST, "")),
     )
 
 
 def _of_names(names: pl.Series) -> pl.DataFrame:
     shown = stems.display_stem(names)
-    stem = stems.key_form(shown)
+    stem = stems.once(shown, stems.key_form)
     is_track = stems.is_track(names)
-    letters = stem.str.count_matches(r"[\p{L}\p{N}]")
+    letters = stems.once(stem, lambda text: text.str.count_matches(r"[\p{L}\p{N}]"))
     return pl.DataFrame(
         {
             "name": names,
@@ -96,6 +98,15 @@ def _of_heads(texts: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"head": texts, "_shown_head": stems.display_stem(texts)}).with_columns(
         _grade=heads.grade(pl.col("head")), _head=_squeezed(pl.col("_shown_head"))
     )
+
+
+def _key_of_request(requests: pl.Series) -> pl.Series:
+    plain = (
+        requests.alias("text")
+        .to_frame()
+        .select(_squeezed(pl.col("text").str.replace(_NO_REQUEST, "")))
+    )
+    return plain.to_series()
 
 
 def _squeezed(text: pl.Expr) -> pl.Expr:
@@ -133,25 +144,54 @@ def _split_reposts(rows: pl.DataFrame) -> pl.DataFrame:
     The same parts within one session get a key of their own, because the times of both posts
     run into each other and nothing else would tell them apart later.
     """
-    rows = rows.sort("_key", "first_number", "file_key").with_columns(
-        _at=pl.col("first_posted_at").forward_fill().backward_fill().over("_key"),
-        _until=pl.col("last_posted_at").forward_fill().backward_fill().over("_key"),
+    # Numbers are sorted and grouped far faster than the texts of keys.
+    numbers = rows.select(pl.col("_key").unique()).with_row_index("_id")
+    rows = rows.join(numbers, on="_key", how="left")
+    rows = rows.join(_sessions(rows), on="_row", how="left").with_columns(
+        pl.col("session").fill_null(0)
     )
-    rows = rows.sort("_key", "_at", "first_number", "file_key").with_columns(
-        _silence=pl.col("_at") - pl.col("_until").cum_max().shift(1).over("_key")
+    rows = rows.join(_posted_again(rows), on="_row", how="left")
+    again = pl.concat_str(["_key", pl.lit("again"), "_again"], separator="\n")
+    number = pl.col("_again").fill_null(0).cast(pl.UInt64) * numbers.height
+    return rows.with_columns(
+        _key=pl.when(pl.col("_again") > 0).then(again).otherwise("_key"),
+        _id=pl.col("_id") + number,
+    )
+
+
+def _sessions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the session of every file whose key may have more than one."""
+    first, last = pl.col("first_posted_at"), pl.col("last_posted_at")
+    # No silence is longer than all the time in which files of a key were posted.
+    brief = (first.null_count() + last.null_count() == 0) & (
+        first.max() - last.min() <= REPOST_WINDOW
+    )
+    spread = rows.group_by("_id").agg(_brief=brief).filter(~pl.col("_brief"))
+    doubtful = rows.join(spread, on="_id", how="semi").select(
+        *("_row", "_id", "file_key", "first_number", "first_posted_at", "last_posted_at")
+    )
+    doubtful = doubtful.sort("_id", "first_number", "file_key").with_columns(
+        _at=first.forward_fill().backward_fill().over("_id"),
+        _until=last.forward_fill().backward_fill().over("_id"),
+    )
+    doubtful = doubtful.sort("_id", "_at", "first_number", "file_key").with_columns(
+        _silence=pl.col("_at") - pl.col("_until").cum_max().shift(1).over("_id")
     )
     late = (pl.col("_silence") > REPOST_WINDOW).fill_null(value=False)
-    rows = rows.with_columns(session=late.cum_sum().over("_key")).with_columns(
-        _again=pl.col("generation").rank("dense").over("_key", "session", "base_key") - 1
-    )
-    again = pl.concat_str(["_key", pl.lit("again"), "_again"], separator="\n")
-    return rows.with_columns(_key=pl.when(pl.col("_again") > 0).then(again).otherwise("_key"))
+    return doubtful.select("_row", session=late.cum_sum().over("_id"))
+
+
+def _posted_again(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns which post of the same parts in its session a file is, where there are several."""
+    several = rows.filter(pl.col("generation") > 0).select("base_key").unique()
+    rank = pl.col("generation").rank("dense").over("_id", "session", "base_key")
+    return rows.join(several, on="base_key", how="semi").select("_row", _again=rank - 1)
 
 
 def _release_names(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the name of each release, chosen among what its files offer."""
     offered = (
-        rows.group_by("_key", "_shown")
+        rows.group_by("_id", "_shown")
         .agg(
             pl.len().alias("files"),
             pl.col("_is_member").any().alias("member"),
@@ -160,49 +200,55 @@ def _release_names(rows: pl.DataFrame) -> pl.DataFrame:
             pl.col("size_bytes").sum().alias("bytes"),
         )
         .sort(
-            ["_key", "sidecar", "track", "files", "bytes", "_shown"],
+            ["_id", "sidecar", "track", "files", "bytes", "_shown"],
             descending=[False, False, False, True, True, False],
         )
-        .group_by("_key", maintain_order=True)
-        .agg(
-            pl.col("_shown").head(8),
-            (pl.col("member").first() | (pl.col("files").first() > 1) | (pl.len() == 1)).alias(
-                "shared"
-            ),
-            pl.col("track").first() & (pl.col("files").sum() > 1),
-        )
     )
-    texts = (
-        rows.sort("_key", "first_number", "file_key")
-        .group_by("_key", maintain_order=True)
-        .agg(
-            pl.col("request").filter(pl.col("_request") != "").first().fill_null(""),
-            pl.col("_shown_head")
-            .filter(pl.col("_grade") > heads.BANNER)
-            .mode()
-            .sort()
-            .first()
-            .fill_null("")
-            .alias("head"),
-            pl.col("tail").filter(pl.col("tail") != "").mode().sort().first().fill_null(""),
-            pl.col("subject").first(),
-        )
+    offers = offered.group_by("_id", maintain_order=True).agg(
+        pl.len().alias("count"),
+        (pl.col("member").first() | (pl.col("files").first() > 1) | (pl.len() == 1)).alias(
+            "shared"
+        ),
+        pl.col("track").first() & (pl.col("files").sum() > 1),
     )
-    offers = texts.join(offered, on="_key", how="left")
-    names = [_chosen(offer) for offer in offers.iter_rows(named=True)]
-    return offers.select("_key", release_name=pl.Series(names, dtype=pl.String))
+    texts = [
+        rows.sort("_id", "first_number", "file_key")
+        .unique("_id", keep="first", maintain_order=True)
+        .select("_id", "_key", "subject"),
+        rows.filter(pl.col("_request") != "")
+        .sort("_id", "first_number", "file_key")
+        .unique("_id", keep="first", maintain_order=True)
+        .select("_id", "request"),
+        commonest(rows.filter(pl.col("_grade") > heads.BANNER), "_id", "_shown_head"),
+        commonest(rows.filter(pl.col("tail") != ""), "_id", "tail"),
+    ]
+    for text in texts:
+        offers = offers.join(text, on="_id", how="left", maintain_order="left")
+    offers = offers.with_columns(pl.col("request", "_shown_head", "tail").fill_null(""))
+    shown = offered["_shown"].to_list()
+    names: list[str] = []
+    # Posts of one name under many random From offer the same again and again.
+    chosen: dict[tuple[object, ...], str] = {}
+    start = 0
+    counted = offers.select("count", "subject").iter_rows()
+    for (count, subject), offer in zip(counted, offers.select(_OFFERED).iter_rows(), strict=True):
+        own = shown[start : start + min(count, _MOST_STEMS)]
+        start += count
+        said = (*own, *offer)
+        name = chosen.get(said)
+        if name is None:
+            name = chosen[said] = _chosen(own, offer)
+        names.append(name or subject.strip()[:200])
+    return offers.select("_id", "_key", release_name=pl.Series(names, dtype=pl.String))
 
 
-def _chosen(offer: dict[str, Any]) -> str:
-    shown: list[str] = [text for text in offer["_shown"] if text]
+def _chosen(stems_shown: list[str], offer: tuple[bool, bool, str, str, str]) -> str:
+    is_shared, is_track, request, head, tail = offer
+    shown = [text for text in stems_shown if text]
     stem = next((text for text in shown if is_readable_name(text)), "")
-    is_shared = bool(offer["shared"])
     if not stem:
         stem = shown[0] if shown else ""
     else:
-        is_shared = is_shared and not offer["track"] and stem == shown[0]
-    name = best_name(
-        offer["request"], offer["head"], stem, is_shared_stem=is_shared, tail=offer["tail"]
-    )
-    subject: str = offer["subject"]
-    return name.strip() or subject.strip()[:200]
+        is_shared = is_shared and not is_track and stem == shown[0]
+    name = best_name(request, head, stem, is_shared_stem=is_shared, tail=tail)
+    return name.strip()

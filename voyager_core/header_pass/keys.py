@@ -37,13 +37,11 @@ def own_kind() -> pl.Expr:
     return pl.when("_is_specific").then(pl.lit(STEM)).otherwise(pl.lit(LOOSE))
 
 
-def hashed(keys: pl.Series) -> pl.DataFrame:
+def hashed(keys: pl.Series) -> pl.Series:
     """Returns the 64-bit key of each key text; stable for ever, unlike polars' own hash."""
-    digests = [
-        int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
-        for key in keys.to_list()
-    ]
-    return pl.DataFrame({"_key": keys, "release_key": pl.Series(digests, dtype=pl.UInt64)})
+    blake, place = hashlib.blake2b, int.from_bytes
+    digests = [place(blake(key.encode(), digest_size=8).digest(), "big") for key in keys.to_list()]
+    return pl.Series(digests, dtype=pl.UInt64)
 
 
 def _key(kind: str, *columns: str) -> pl.Expr:

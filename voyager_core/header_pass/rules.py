@@ -19,6 +19,9 @@ _PROGRAM = r"exe|scr|com|bat|cmd|pif|vbs|js|lnk|msi"
 _DISGUISED = rf"(?i)\.(?:{_MEDIA})\s*\.(?:{_PROGRAM})$"
 _CROSSPOST = "crosspost:"
 _WORD = r"[a-z]+"
+_ONLY_LETTERS = bytes(
+    code if chr(code) in "abcdefghijklmnopqrstuvwxyz\n" else 32 for code in range(256)
+)
 
 
 def apply_rules(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -34,15 +37,12 @@ def _matches(files: pl.DataFrame, rule: str, rules: RuleSet) -> pl.Expr:
         return _blocked(files, rules)
     if rule == DISGUISED_PROGRAM:
         return pl.col("name").str.contains(_DISGUISED)
-    return _remnant(rules)
+    return _remnant(files, rules)
 
 
 def _blocked(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
-    # The subject holds every text that a file has. Volumes differ in their digits only, so
-    # without these few subjects are left; blocked words have no digits.
-    subjects = files["subject"].str.replace_all(r"[0-9]+", "").unique()
-    words = subjects.str.to_lowercase().str.extract_all(_WORD).explode().unique()
-    blocked = [word for word in words.drop_nulls().to_list() if rules.is_blocked_word(word)]
+    # The subject holds every text that a file has.
+    blocked = [word for word in sorted(_words(files["subject"])) if rules.is_blocked_word(word)]
     if not blocked:
         return pl.lit(value=False)
     plain = pl.col("subject").str.replace_all(r"[0-9]+", "").str.to_lowercase()
@@ -51,14 +51,27 @@ def _blocked(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
     return found.list.eval(pl.element().is_in(blocked)).list.any().any().over("release_key")
 
 
-def _remnant(rules: RuleSet) -> pl.Expr:
+def _words(subjects: pl.Series) -> set[str]:
+    """Returns the words of subjects: runs of a-z in lower case, digits left out."""
+    text = subjects.unique().str.to_lowercase().str.join("\n").cast(pl.Binary).item()
+    # Volumes differ in their digits only, so that few lines are left.
+    lines = set(text.translate(_ONLY_LETTERS, b"0123456789").split(b"\n"))
+    return {word.decode() for word in b"\n".join(lines).split()}
+
+
+def _remnant(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
+    # Few files are sent twice, and only of these the other post is looked for.
+    again = files.filter(pl.col("generation") > 0)["base_key"].unique()
+    if again.is_empty():
+        return pl.lit(value=False)
+    posts = files.join(again.to_frame(), on="base_key", how="semi")
+    fullest = posts.group_by("base_key").agg(pl.col("parts_found").max())
     few = pl.col("parts_found") <= (pl.col("parts_total") * rules.remnant_share).floor()
-    fullest = pl.col("parts_found").max().over("base_key")
+    best = pl.col("base_key").replace_strict(
+        fullest["base_key"], fullest["parts_found"], default=None, return_dtype=pl.UInt32
+    )
     return (
-        (pl.col("generation") > 0)
-        & ~pl.col("is_fragment")
-        & few
-        & (fullest > pl.col("parts_found"))
+        (pl.col("generation") > 0) & ~pl.col("is_fragment") & few & (best > pl.col("parts_found"))
     )
 
 

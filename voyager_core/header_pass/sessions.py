@@ -122,15 +122,22 @@ def join_sidecars(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("first_posted_at").min().alias("since"),
         pl.col("last_posted_at").max().alias("until"),
         pl.col("_from").min().alias("from"),
-        (pl.col("_from").n_unique() == 1).alias("one_poster"),
-        pl.col("_head").mode().sort().first().alias("head"),
+        (pl.col("_from").min() == pl.col("_from").max()).alias("one_poster"),
         pl.col("_grade").max().alias("grade"),
-        pl.col("_stem").mode().sort().first().alias("stem"),
     )
     sets = sets.filter(pl.col("one_poster") & (pl.col("from") != ""))
     small = sets.filter(
         pl.col("sidecar") & (pl.col("files") <= _SIDECAR_FILES) & (pl.col("bytes") < _SIDECAR_BYTES)
     )
+    if small.is_empty():
+        return rows
+    # Most posters have no small sets; what their sets say need not be known.
+    sets = sets.join(small.select("group", "from").unique(), on=["group", "from"], how="semi")
+    files = rows.join(sets.select("group", "_key"), on=["group", "_key"], how="semi")
+    for text, name in (("_head", "head"), ("_stem", "stem")):
+        most = commonest(files, ["group", "_key"], text).rename({text: name})
+        sets = sets.join(most, on=["group", "_key"], how="left")
+    small = sets.join(small.select("group", "_key"), on=["group", "_key"], how="semi")
     big = sets.filter(~pl.col("sidecar")).select(
         "group", "from", "head", "stem", "since", "until", "bytes", _target="_key"
     )
@@ -151,6 +158,18 @@ def join_sidecars(rows: pl.DataFrame) -> pl.DataFrame:
         .select("_key", "_target")
     )
     return _move(rows, pl.lit(value=True), ["_key"], chosen)
+
+
+def commonest(rows: pl.DataFrame, by: str | list[str], text: str) -> pl.DataFrame:
+    """Returns the text that most rows of each group have; of equals the first in their order."""
+    groups = [by] if isinstance(by, str) else by
+    return (
+        rows.group_by(*groups, text)
+        .agg(pl.len().alias("_rows"))
+        .sort("_rows", text, descending=[True, False])
+        .unique(groups, keep="first", maintain_order=True)
+        .drop("_rows")
+    )
 
 
 def _join_counted(rows: pl.DataFrame, by: list[str], *, only_complete: bool) -> pl.DataFrame:

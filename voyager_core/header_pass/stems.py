@@ -5,6 +5,8 @@ knows (no look-around); anchored at the end and without captures they cost 20 to
 against 400 ns with a capture.
 """
 
+from collections.abc import Callable
+
 import polars as pl
 
 _TEMPORARY = r"\.(?:te?mp|bak|filepart)"
@@ -52,8 +54,12 @@ def display_stem(name: pl.Series) -> pl.Series:
     `Some.Show.part01.rar`, `Some.Show.vol03+04.par2`, `Some.Show-sample.mkv` all give `Some.Show`.
     A name that would vanish keeps what it had.
     """
-    stem = name.str.strip_chars(' "')
-    for ending in (f"{_VOLUME}|{_NUMBERED}", _TEMPORARY, _PAR2, _PAR1, _VOLUME, _VOLUME):
+    # The volumes of an archive are alike from here on, and there are ten times fewer texts.
+    return once(_cut(name.str.strip_chars(' "'), f"{_VOLUME}|{_NUMBERED}"), _without_endings)
+
+
+def _without_endings(stem: pl.Series) -> pl.Series:
+    for ending in (_TEMPORARY, _PAR2, _PAR1, _VOLUME, _VOLUME):
         stem = _cut(stem, ending)
     numbered = stem.str.contains(_NUMBERED_RANDOM)
     if numbered.any():
@@ -70,6 +76,13 @@ def display_stem(name: pl.Series) -> pl.Series:
 def key_form(stem: pl.Series) -> pl.Series:
     """Returns stems in the form in which they are compared: lower case, separators alike."""
     return stem.str.to_lowercase().str.replace_all(_SEPARATORS, ".")
+
+
+def once(texts: pl.Series, work_out: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Returns what `work_out` makes of each text, worked out once for a distinct one."""
+    distinct = texts.unique()
+    found = pl.DataFrame({"text": distinct, "found": work_out(distinct)})
+    return texts.to_frame("text").join(found, on="text", how="left", maintain_order="left")["found"]
 
 
 def is_par2(name: pl.Series) -> pl.Series:
