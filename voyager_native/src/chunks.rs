@@ -8,7 +8,7 @@ use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyBytesMethods};
 use voyager_engine::chunk::{self, ChunkEncoder, CodecError, Encoder, Segment, Segments};
 use voyager_engine::tables::TextColumn;
 use voyager_engine::text::to_utf8;
@@ -29,6 +29,7 @@ fn raise(error: CodecError) -> PyErr {
     ChunkError::new_err(error.to_string())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape of map_err")]
 fn raise_arrow(error: ArrowError) -> PyErr {
     ChunkError::new_err(error.to_string())
 }
@@ -157,11 +158,12 @@ pub(crate) fn encode_segments<'py>(
 
 /// The record of the segments of several records of one file; of one part the earlier record's segment stays.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives a list away")]
 pub(crate) fn merge_records<'py>(
     py: Python<'py>,
     payloads: Vec<Bound<'py, PyBytes>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let records: Vec<&[u8]> = payloads.iter().map(|payload| payload.as_bytes()).collect();
+    let records: Vec<&[u8]> = payloads.iter().map(PyBytesMethods::as_bytes).collect();
     let merged = py.detach(|| chunk::merge(records)).map_err(raise)?;
     Ok(PyBytes::new(py, &merged))
 }

@@ -31,8 +31,16 @@ pub(crate) fn files(files: Files) -> Result<RecordBatch, ArrowError> {
         ("request", texts(files.request)?, false),
         ("file_index", optional::<UInt32Type>(files.file_index), true),
         ("file_total", optional::<UInt32Type>(files.file_total), true),
-        ("parts_total", numbers::<UInt32Type>(files.parts_total), false),
-        ("parts_found", numbers::<UInt32Type>(files.parts_found), false),
+        (
+            "parts_total",
+            numbers::<UInt32Type>(files.parts_total),
+            false,
+        ),
+        (
+            "parts_found",
+            numbers::<UInt32Type>(files.parts_found),
+            false,
+        ),
         ("size_bytes", numbers::<UInt64Type>(files.size_bytes), false),
         ("poster", texts(files.poster)?, false),
         ("poster_constant", flag(files.poster_constant), false),
@@ -40,8 +48,16 @@ pub(crate) fn files(files: Files) -> Result<RecordBatch, ArrowError> {
         ("groups", texts(files.groups)?, false),
         ("first_posted_at", times(files.first_posted_at), true),
         ("last_posted_at", times(files.last_posted_at), true),
-        ("first_number", numbers::<UInt64Type>(files.first_number), false),
-        ("last_number", numbers::<UInt64Type>(files.last_number), false),
+        (
+            "first_number",
+            numbers::<UInt64Type>(files.first_number),
+            false,
+        ),
+        (
+            "last_number",
+            numbers::<UInt64Type>(files.last_number),
+            false,
+        ),
         ("first_message_id", texts(files.first_message_id)?, false),
         ("flags", numbers::<UInt32Type>(files.flags), false),
         ("is_fragment", flag(files.is_fragment), false),
@@ -66,7 +82,11 @@ pub(crate) fn articles(articles: Articles) -> Result<RecordBatch, ArrowError> {
         ("file_key", optional::<UInt64Type>(articles.file_key), true),
         ("part", optional::<UInt32Type>(articles.part), true),
         ("message_id", Arc::new(ids.finish()), true),
-        ("size_bytes", optional::<UInt32Type>(articles.size_bytes), true),
+        (
+            "size_bytes",
+            optional::<UInt32Type>(articles.size_bytes),
+            true,
+        ),
         ("reason", Arc::new(reasons.finish()), true),
     ])
 }
@@ -117,7 +137,10 @@ pub(crate) fn times(values: Vec<Option<i64>>) -> ArrayRef {
 pub(crate) fn texts(column: TextColumn) -> Result<ArrayRef, ArrowError> {
     let (bytes, ends) = column.into_parts();
     let offsets = std::iter::once(0)
-        .chain(ends.into_iter().map(|end| end as i64))
+        .chain(
+            ends.into_iter()
+                .map(|end| i64::try_from(end).unwrap_or(i64::MAX)),
+        )
         .collect::<Vec<_>>();
     Ok(Arc::new(LargeStringArray::try_new(
         OffsetBuffer::new(ScalarBuffer::from(offsets)),

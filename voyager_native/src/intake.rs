@@ -78,9 +78,10 @@ impl Intake {
 
     fn optional_u32(&self, name: &str) -> Result<Vec<Option<u32>>> {
         let fit = |value: Option<u64>| {
-            value.map(u32::try_from).transpose().map_err(|_| {
-                PyValueError::new_err(format!("column {name} holds too large values"))
-            })
+            value
+                .map(u32::try_from)
+                .transpose()
+                .map_err(|_| PyValueError::new_err(format!("column {name} holds too large values")))
         };
         self.integers(name)?.into_iter().map(fit).collect()
     }

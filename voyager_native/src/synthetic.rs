@@ -32,7 +32,9 @@ pub(crate) fn synthesize_overview(
 ) -> PyResult<SyntheticOverview> {
     let Some((_, mix)) = Mix::ALL.into_iter().find(|known| known.0 == mix) else {
         let known = Mix::ALL.map(|known| known.0).join(", ");
-        return Err(PyValueError::new_err(format!("no mix {mix}: known are {known}")));
+        return Err(PyValueError::new_err(format!(
+            "no mix {mix}: known are {known}"
+        )));
     };
     if block_lines == 0 || !(0.0..1.0).contains(&lost) {
         return Err(PyValueError::new_err(

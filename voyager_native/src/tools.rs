@@ -33,6 +33,7 @@ pub(crate) fn inflate<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py,
 /// CPU nanoseconds that inflating each block alone takes, least of `repeats` times, with one buffer that is reused.
 #[pyfunction]
 #[pyo3(signature = (blocks, *, repeats=1))]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives a list away")]
 pub(crate) fn inflate_ns(py: Python<'_>, blocks: Vec<Vec<u8>>, repeats: u32) -> PyResult<Vec<u64>> {
     py.detach(|| {
         let mut inflater = Inflater::new();

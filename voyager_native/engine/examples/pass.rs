@@ -41,7 +41,8 @@ fn main() {
         block_bytes as f64 / lines as f64
     );
     let now = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
-    let least = |least: &mut Duration, start: Duration| *least = (*least).min(now() - start);
+    let least =
+        |least: &mut Duration, start: Duration| *least = (*least).min(now().saturating_sub(start));
     let mut inflate = vec![Duration::MAX; blocks.len()];
     let mut assemble = vec![Duration::MAX; blocks.len()];
     let mut finish = Duration::MAX;

@@ -216,7 +216,10 @@ fn plain<'a>(block: &[u8], out: &mut Vec<u8>) -> (Encoding, usize, &'a [u8]) {
 /// Gives `out` room for `len` bytes and the padding.
 fn make_room(out: &mut Vec<u8>, len: usize) {
     let whole = len + Inflater::PADDING;
-    if out.len() < whole {
+    if out.is_empty() {
+        // Asked for as zeros, so that pages which no text reaches are never touched.
+        *out = vec![0; whole];
+    } else if out.len() < whole {
         out.resize(whole, 0);
     }
 }

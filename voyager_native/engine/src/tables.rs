@@ -37,6 +37,7 @@ impl TextColumn {
     }
 
     /// All strings in order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|index| self.get(index))
     }

@@ -180,10 +180,6 @@ fn every_style_comes_back_near_its_entropy() {
             floor += (bits + 8.8) / 8.0 * 137.0;
         }
         let ratio = bytes as f64 / floor;
-        println!(
-            "style {number}: {:.2} bytes a segment, {ratio:.3} of the floor",
-            bytes as f64 / 137.0 / 19.0
-        );
         // The token style has next to nothing to store but its description.
         let bound = match number {
             2 => 1.8,
@@ -199,7 +195,6 @@ fn a_single_segment_is_small() {
     for number in 0..STYLES {
         let (rows, _) = file(number, 7, 1);
         let len = assert_round_trip(&rows);
-        println!("style {number}: {len} for an id of {}", rows[0].2.len());
         assert!(len <= rows[0].2.len() + 24);
     }
 }

@@ -23,10 +23,9 @@ pub(super) fn finish(mut filer: Filer) -> Tables {
     doubtful::resolve(&mut filer.set, &mut filer.keys);
     let mut files = Files::default();
     let mut log = Log::default();
-    let mut entry_keys = vec![0; filer.set.entries.len()];
-    for index in 0..filer.set.entries.len() {
+    let entry_keys: Vec<u64> = filer.set.entries.iter().map(|entry| entry.key).collect();
+    for index in 0..entry_keys.len() {
         let entry = &filer.set.entries[index];
-        entry_keys[index] = entry.key;
         if entry.log.heads.is_empty() {
             if let Some(sealed) = entry.sealed.as_deref().copied() {
                 push_file(&mut files, &filer, index, &sealed, 0);

@@ -9,9 +9,9 @@ use crate::tables::{ByteStore, Stored};
 /// Longest stored subject in bytes.
 pub(super) const SUBJECT_LIMIT: usize = 2000;
 /// A file without a new article for so many lines is encoded as far as it is there.
-const IDLE_LINES: u64 = 200_000;
+const IDLE_LINES: u64 = 50_000;
 /// How often idle files are looked for.
-const SWEEP_LINES: u64 = 100_000;
+const SWEEP_LINES: u64 = 50_000;
 /// Most empty logs that are kept for the next files.
 const SPARE_LOGS: usize = 64;
 /// Largest log that is kept for the next files.

@@ -355,9 +355,9 @@ fn is_ascii(text: &[u8]) -> bool {
     let Some(last) = text.last_chunk::<8>() else {
         return rest.is_ascii();
     };
-    let all = words
-        .iter()
-        .fold(u64::from_le_bytes(*last), |all, word| all | u64::from_le_bytes(*word));
+    let all = words.iter().fold(u64::from_le_bytes(*last), |all, word| {
+        all | u64::from_le_bytes(*word)
+    });
     all & HIGH == 0
 }
 

@@ -97,6 +97,10 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Encoder::encode`]; no articles that come from the scanner can be refused.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an iterator is made to be used up"
+    )]
     pub(super) fn seal(
         &mut self,
         log: &Log,
@@ -143,9 +147,10 @@ impl Vault {
         let numbers = unpack(&mut side, count);
         let posted = unpack(&mut side, count);
         let posters = unpack(&mut side, count);
-        let rows = match self.keep_rows {
-            true => unpack(&mut side, count),
-            false => vec![0; count],
+        let rows = if self.keep_rows {
+            unpack(&mut side, count)
+        } else {
+            vec![0; count]
         };
         for (index, segment) in segments.iter().enumerate() {
             log.push(

@@ -328,7 +328,6 @@ const fn group_len(radix: usize) -> usize {
     match radix {
         0..=10 => 9,
         11..=16 => 8,
-        17..=26 => 4,
         27..=64 => 5,
         65..=94 => 3,
         _ => 4,

@@ -4,7 +4,7 @@
 //! code less an offset of its stretch, which the compiler does for sixteen characters at a time.
 
 use super::CodecError;
-use super::alphabet::NO_RANK;
+use super::alphabet::{ALPHABETS, NO_RANK};
 use super::pieces::Family;
 
 /// Positions that a grid has room for.
@@ -21,40 +21,66 @@ struct Stretches {
     begins: [u8; 2],
 }
 
+/// The stretches of the fixed alphabets.
+static FIXED: [Option<Stretches>; ALPHABETS.len()] = {
+    let mut all = [None; ALPHABETS.len()];
+    let mut number = 0;
+    while number < all.len() {
+        all[number] = Stretches::of(ALPHABETS[number]);
+        number += 1;
+    }
+    all
+};
+
 impl Stretches {
     /// The stretches of sorted symbols, if they are stretches.
-    fn of(symbols: &[u8]) -> Option<Self> {
-        let digits = symbols
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        let rest = &symbols[digits..];
-        let capitals = rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_uppercase())
-            .count();
-        let small = &rest[capitals..];
-        let is_stretch = |part: &[u8]| part.windows(2).all(|pair| pair[1] == pair[0] + 1);
-        let all_small = small.iter().all(u8::is_ascii_lowercase);
-        if !all_small
-            || ![&symbols[..digits], &rest[..capitals], small]
-                .into_iter()
-                .all(is_stretch)
-        {
-            return None;
+    const fn of(symbols: &[u8]) -> Option<Self> {
+        let mut offsets = [0; 3];
+        let mut counts = [0u8; 3];
+        let mut rank = 0;
+        while rank < symbols.len() {
+            let byte = symbols[rank];
+            let kind = match byte {
+                b'0'..=b'9' => 0,
+                b'A'..=b'Z' => 1,
+                b'a'..=b'z' => 2,
+                _ => return None,
+            };
+            let offset = byte.wrapping_sub(rank as u8);
+            if counts[kind] == 0 {
+                offsets[kind] = offset;
+            } else if offsets[kind] != offset {
+                return None;
+            }
+            counts[kind] += 1;
+            rank += 1;
         }
-        let first = |part: &[u8]| part.first().copied().unwrap_or(0);
-        let capitals_at = digits as u8;
-        let small_at = (digits + capitals) as u8;
         Some(Self {
-            offsets: [
-                first(symbols),
-                first(rest).wrapping_sub(capitals_at),
-                first(small).wrapping_sub(small_at),
-            ],
-            begins: [capitals_at, small_at],
+            offsets,
+            begins: [counts[0], counts[0] + counts[1]],
         })
     }
+}
+
+/// Number of the planes of a grid.
+const PLANES: usize = 8;
+
+/// What is known of each position, each kind of knowledge in a plane of its own.
+#[derive(Debug)]
+struct Planes<'a> {
+    /// Offsets of digits; what has to be changed in them for capitals; and in those for small letters.
+    digits: &'a [u8],
+    to_capitals: &'a [u8],
+    to_small: &'a [u8],
+    /// Ranks at which capitals and small letters begin.
+    capitals_at: &'a [u8],
+    small_at: &'a [u8],
+    /// Greatest rank.
+    most: &'a [u8],
+    /// 0 where ranks come from a table, and where no position is.
+    is_plain: &'a [u8],
+    /// All ones where characters vary.
+    varies: &'a [u8],
 }
 
 /// The fixed positions of the ids of one family.
@@ -62,18 +88,7 @@ impl Stretches {
 pub(super) struct Grid<'a> {
     /// Number of positions, rounded up to whole steps.
     width: usize,
-    /// Offsets of digits; what has to be changed in them for capitals; and in those for small letters.
-    digits: [u8; CELLS],
-    to_capitals: [u8; CELLS],
-    to_small: [u8; CELLS],
-    capitals_at: [u8; CELLS],
-    small_at: [u8; CELLS],
-    /// Greatest rank at each position.
-    most: [u8; CELLS],
-    /// 0 where ranks come from a table, and where no position is.
-    is_plain: [u8; CELLS],
-    /// All ones where characters vary.
-    varies: [u8; CELLS],
+    planes: Vec<u8>,
     /// Positions whose alphabet is no stretches: with its ranks and symbols.
     odd: Vec<(u8, &'a [u8; 256], &'a [u8])>,
     /// Varying positions and the sizes of their alphabets.
@@ -85,7 +100,11 @@ pub(super) struct Grid<'a> {
 /// Where next to nothing is lost (62 letters and digits: 0.05 bits) a power of two, which needs no division.
 const fn radix_for(symbols: usize) -> u16 {
     let power = symbols.next_power_of_two();
-    if symbols * 1036 >= power * 1000 { power as u16 } else { symbols as u16 }
+    if symbols * 1036 >= power * 1000 {
+        power as u16
+    } else {
+        symbols as u16
+    }
 }
 
 /// All ones or all zeros.
@@ -97,55 +116,72 @@ const fn mask(is_set: bool) -> u8 {
 impl<'a> Grid<'a> {
     /// The grid of all fixed pieces of a family, one after the other.
     pub(super) fn of(family: &'a Family) -> Self {
-        let mut grid = Self {
-            width: 0,
-            digits: [0; CELLS],
-            to_capitals: [0; CELLS],
-            to_small: [0; CELLS],
-            capitals_at: [u8::MAX; CELLS],
-            small_at: [u8::MAX; CELLS],
-            most: [0; CELLS],
-            is_plain: [0; CELLS],
-            varies: [0; CELLS],
-            odd: Vec::new(),
-            spots: Vec::with_capacity(48),
-        };
+        let len: usize = family.fixed().map(|fixed| fixed.template.len()).sum();
+        let width = len.next_multiple_of(STEP).min(CELLS);
+        let mut planes = vec![0; PLANES * width];
+        let mut odd = Vec::new();
+        let mut spots = Vec::with_capacity(len);
+        let mut cut = planes.chunks_exact_mut(width.max(1));
+        let mut plane = || cut.next().unwrap_or_default();
+        let (digits, to_capitals, to_small) = (plane(), plane(), plane());
+        let (capitals_at, small_at) = (plane(), plane());
+        let (most, is_plain, varies) = (plane(), plane(), plane());
+        capitals_at.fill(u8::MAX);
+        small_at.fill(u8::MAX);
         let mut start = 0;
-        let mut known: Option<(u8, Option<Stretches>)> = None;
         for fixed in family.fixed() {
             let end = start + fixed.template.len();
             // Constant characters: whatever range they are in, they are the only one of rank 0.
-            grid.digits[start..end].copy_from_slice(&fixed.template);
-            grid.is_plain[start..end].fill(1);
+            digits[start..end].copy_from_slice(&fixed.template);
+            is_plain[start..end].fill(1);
             for &(at, alphabet) in &fixed.spots {
                 let at = start + usize::from(at);
                 let symbols = family.symbols(alphabet);
-                grid.spots.push((at as u8, radix_for(symbols.len())));
-                let stretches = match known {
-                    Some((before, stretches)) if before == alphabet => stretches,
-                    _ => Stretches::of(symbols),
+                spots.push((at as u8, radix_for(symbols.len())));
+                most[at] = (symbols.len() - 1) as u8;
+                varies[at] = u8::MAX;
+                let stretches = match FIXED.get(usize::from(alphabet)) {
+                    Some(stretches) => *stretches,
+                    None => Stretches::of(symbols),
                 };
-                known = Some((alphabet, stretches));
-                grid.most[at] = (symbols.len() - 1) as u8;
-                grid.varies[at] = u8::MAX;
                 let Some(Stretches { offsets, begins }) = stretches else {
-                    grid.is_plain[at] = 0;
-                    grid.odd.push((at as u8, family.ranks(alphabet), symbols));
+                    is_plain[at] = 0;
+                    odd.push((at as u8, family.ranks(alphabet), symbols));
                     continue;
                 };
-                grid.digits[at] = offsets[0];
-                grid.to_capitals[at] = offsets[0] ^ offsets[1];
-                grid.to_small[at] = offsets[1] ^ offsets[2];
-                [grid.capitals_at[at], grid.small_at[at]] = begins;
+                digits[at] = offsets[0];
+                to_capitals[at] = offsets[0] ^ offsets[1];
+                to_small[at] = offsets[1] ^ offsets[2];
+                [capitals_at[at], small_at[at]] = begins;
             }
             for number in &fixed.numbers {
                 // Numbers are coded apart: any character passes.
-                grid.most[start + number.at..start + number.at + number.len].fill(u8::MAX);
+                most[start + number.at..start + number.at + number.len].fill(u8::MAX);
             }
             start = end;
         }
-        grid.width = start.next_multiple_of(STEP).min(CELLS);
-        grid
+        Self {
+            width,
+            planes,
+            odd,
+            spots,
+        }
+    }
+
+    #[inline]
+    fn planes(&self) -> Planes<'_> {
+        let width = self.width;
+        let plane = |number: usize| &self.planes[number * width..][..width];
+        Planes {
+            digits: plane(0),
+            to_capitals: plane(1),
+            to_small: plane(2),
+            capitals_at: plane(3),
+            small_at: plane(4),
+            most: plane(5),
+            is_plain: plane(6),
+            varies: plane(7),
+        }
     }
 
     /// Varying positions and the sizes of their alphabets, in order.
@@ -164,15 +200,21 @@ impl<'a> Grid<'a> {
         cells: &mut [u8; CELLS],
     ) -> Result<(), CodecError> {
         let mut beyond = 0;
+        let planes = self.planes();
+        let offsets = planes
+            .digits
+            .iter()
+            .zip(planes.to_capitals)
+            .zip(planes.to_small);
+        let checks = planes.most.iter().zip(planes.is_plain);
+        let rows = text.iter().zip(&mut *cells).zip(offsets).zip(checks);
         // Written without branches, so that the compiler does many positions at once.
-        for at in 0..self.width.min(CELLS) {
-            let byte = text[at];
-            let offset = self.digits[at]
-                ^ (self.to_capitals[at] & mask(byte > b'9'))
-                ^ (self.to_small[at] & mask(byte > b'Z'));
+        for (((byte, cell), ((digits, to_capitals), to_small)), (most, is_plain)) in rows {
+            let offset =
+                digits ^ (to_capitals & mask(*byte > b'9')) ^ (to_small & mask(*byte > b'Z'));
             let rank = byte.wrapping_sub(offset);
-            beyond |= u8::from(rank > self.most[at]) & self.is_plain[at];
-            cells[at] = rank;
+            beyond |= u8::from(rank > *most) & is_plain;
+            *cell = rank;
         }
         for (at, table, symbols) in &self.odd {
             let at = usize::from(*at);
@@ -198,13 +240,29 @@ impl<'a> Grid<'a> {
         text: &mut [u8; CELLS],
     ) -> Result<(), CodecError> {
         let mut beyond = 0;
-        for at in 0..self.width.min(CELLS) {
-            let rank = cells[at] & self.varies[at];
-            beyond |= u8::from(rank > self.most[at]);
-            let offset = self.digits[at]
-                ^ (self.to_capitals[at] & mask(rank >= self.capitals_at[at]))
-                ^ (self.to_small[at] & mask(rank >= self.small_at[at]));
-            text[at] = rank.wrapping_add(offset);
+        let planes = self.planes();
+        let offsets = planes
+            .digits
+            .iter()
+            .zip(planes.to_capitals)
+            .zip(planes.to_small);
+        let begins = planes.capitals_at.iter().zip(planes.small_at);
+        let checks = planes.most.iter().zip(planes.varies);
+        let rows = cells
+            .iter()
+            .zip(&mut *text)
+            .zip(offsets)
+            .zip(begins)
+            .zip(checks);
+        for row in rows {
+            let ((((cell, byte), offsets), (capitals_at, small_at)), (most, varies)) = row;
+            let ((digits, to_capitals), to_small) = offsets;
+            let rank = cell & varies;
+            beyond |= u8::from(rank > *most);
+            let offset = digits
+                ^ (to_capitals & mask(rank >= *capitals_at))
+                ^ (to_small & mask(rank >= *small_at));
+            *byte = rank.wrapping_add(offset);
         }
         if beyond != 0 {
             return Err(CodecError::Malformed("a character beyond its alphabet"));
@@ -220,7 +278,7 @@ impl<'a> Grid<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chunk::alphabet::{ALPHABETS, BYTES};
+    use crate::chunk::alphabet::BYTES;
 
     #[test]
     fn common_alphabets_are_stretches() {

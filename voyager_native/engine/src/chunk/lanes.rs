@@ -40,6 +40,10 @@ struct Small {
 /// The layout follows from the radices alone, so only they are stored: changing how it is found
 /// changes the format.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the lanes are made of lanes, and of what has none"
+)]
 pub(super) struct Lanes {
     wide: Vec<(u32, u64)>,
     small: Vec<Small>,

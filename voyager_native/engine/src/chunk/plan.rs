@@ -55,9 +55,9 @@ impl Planner {
     fn of_equal_length(&mut self, rows: &[Segment<'_>]) -> Option<Family> {
         let first = rows.first()?.id;
         let at = first.iter().rposition(|byte| *byte == b'@');
-        let alike = rows.iter().all(|row| {
-            row.id.len() == first.len() && at.is_none_or(|at| row.id[at] == b'@')
-        });
+        let alike = rows
+            .iter()
+            .all(|row| row.id.len() == first.len() && at.is_none_or(|at| row.id[at] == b'@'));
         alike.then(|| {
             let mut family = Family::default();
             let texts = Texts::Whole(rows);
@@ -139,7 +139,9 @@ impl Planner {
                     .all(|(field, part)| decimal(field) == Some(i64::from(*part) - base))
             })
         {
-            family.pieces.push(Piece::Part { base: base as u32 });
+            family.pieces.push(Piece::Part {
+                base: base.cast_unsigned() as u32,
+            });
             return;
         }
         family
@@ -428,7 +430,11 @@ fn guess(least: u8, most: u8, any: u8, all: u8) -> u8 {
     }
     if all & 0x20 == 0 && (has_small || least <= b'9') {
         kinds |= kind::UPPER_HEX;
-        kinds |= if has_small || most > b'F' { kind::UPPER } else { 0 };
+        kinds |= if has_small || most > b'F' {
+            kind::UPPER
+        } else {
+            0
+        };
     }
     kinds
 }
@@ -507,7 +513,9 @@ fn describe(runs: &[Run], specials: &mut [Item], texts: &Texts<'_>) -> Vec<Item>
         at += 1;
         match run.what {
             What::Text => {
-                items.push(Item::Text(run.range().map(|at| texts.byte(0, at)).collect()));
+                items.push(Item::Text(
+                    run.range().map(|at| texts.byte(0, at)).collect(),
+                ));
             }
             What::Special(index) => {
                 let taken = Item::Text(Vec::new());

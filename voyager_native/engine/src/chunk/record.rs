@@ -66,6 +66,7 @@ impl Segments {
     }
 
     /// All segments in order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Segment<'_>> {
         (0..self.len()).map(|index| self.get(index))
     }
@@ -456,7 +457,7 @@ fn decode_some(
         let size = listed.at(row).unwrap_or(size);
         row += 1;
         beyond |= u32::try_from(size).is_err();
-        found.push(size as u32);
+        found.push(size.cast_unsigned() as u32);
         ends.push(end);
     };
     if let [coder] = &mut coders[..] {

@@ -176,12 +176,11 @@ fn modern(dice: &mut Dice) -> Parcel {
     const FORMS: [Form; 4] = [Form::WithSize, Form::Padded, Form::Tagged, Form::NameOnly];
     let title = names::title(dice, false);
     let kind = dice.unit();
-    let base = match kind {
-        0.9.. => title.clone(),
-        _ => {
-            let len = dice.pick(&[20, 24, 32]);
-            dice.text(WORD, len)
-        }
+    let base = if kind >= 0.9 {
+        title.clone()
+    } else {
+        let len = dice.pick(&[20, 24, 32]);
+        dice.text(WORD, len)
     };
     let mut parcel = volumes(&base, kind < 0.9, 729_000, dice);
     let poster = names::random_poster(dice);

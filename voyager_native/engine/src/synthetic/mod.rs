@@ -8,6 +8,8 @@ mod mixes;
 mod names;
 mod upload;
 
+use std::fmt::Write as _;
+
 use dice::Dice;
 use upload::Upload;
 
@@ -194,10 +196,11 @@ impl Generator {
         );
         for group in crossposts {
             self.other_numbers[group] += 1 + u64::from(self.dice.below(3));
-            line.push_str(&format!(
+            let _ = write!(
+                line,
                 " {}:{}",
                 OTHER_GROUPS[group], self.other_numbers[group]
-            ));
+            );
         }
         line.push_str("\r\n");
         out.extend_from_slice(line.as_bytes());

@@ -1,5 +1,7 @@
 //! Made-up names of uploads, files and posters.
 
+use std::fmt::Write as _;
+
 use super::dice::{Dice, LETTERS, WORD};
 
 const WORDS: [&str; 40] = [
@@ -40,7 +42,7 @@ pub(super) fn title(dice: &mut Dice, is_old: bool) -> String {
         name.push_str(&dice.between(1990, last).to_string());
     } else {
         let (season, episode) = (dice.between(1, 12), dice.between(1, 24));
-        name.push_str(&format!("S{season:02}E{episode:02}"));
+        let _ = write!(name, "S{season:02}E{episode:02}");
     }
     let form = dice.pick(if is_old { &OLD_FORMS } else { &NEW_FORMS });
     format!("{name}.{form}-{}", dice.pick(&TEAMS))

@@ -57,6 +57,7 @@ pub(super) enum IdForm {
 
 /// Whose From the articles have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "how often the From changes")]
 pub(super) enum PosterForm {
     PerUpload,
     PerFile,
@@ -222,7 +223,10 @@ impl Upload {
             IdForm::RandomWord | IdForm::Mixed => {
                 let local = dice.text(WORD, 26);
                 let host = dice.text(WORD, 8);
-                (format!("{local}@{host}.{}", dice.text(WORD, 3)), 37.0 * word)
+                (
+                    format!("{local}@{host}.{}", dice.text(WORD, 3)),
+                    37.0 * word,
+                )
             }
             IdForm::JBinUp => (
                 format!("{}_{part}o{parts}@JBinUp.local", dice.text(WORD, 20)),
@@ -230,7 +234,10 @@ impl Upload {
             ),
             IdForm::UuidAtHost => (format!("{}@{}", dice.uuid(HEX), self.plan.host), UUID),
             IdForm::Camelsystem => (
-                format!("part{part}of{parts}.{}@camelsystem-powerpost.local", file.token),
+                format!(
+                    "part{part}of{parts}.{}@camelsystem-powerpost.local",
+                    file.token
+                ),
                 0.0,
             ),
             IdForm::PowerPost => (
@@ -238,11 +245,18 @@ impl Upload {
                 0.0,
             ),
             IdForm::PowerPostEach => (
-                format!("part{part}of{parts}.{}@powerpost2000AA.local", dice.text(WORD, 22)),
+                format!(
+                    "part{part}of{parts}.{}@powerpost2000AA.local",
+                    dice.text(WORD, 22)
+                ),
                 22.0 * word,
             ),
             IdForm::Guid => (
-                format!("Part{part}of{parts}.{}@{}", dice.uuid(UPPER_HEX), self.plan.host),
+                format!(
+                    "Part{part}of{parts}.{}@{}",
+                    dice.uuid(UPPER_HEX),
+                    self.plan.host
+                ),
                 UUID,
             ),
             IdForm::Server => (
@@ -303,7 +317,7 @@ impl Upload {
             subject,
             poster,
             id,
-            size: (encoded + noise).max(400.0) as u64,
+            size: whole(encoded + noise),
             // A normal number of deviation d has log2(d) + log2(sqrt(2 pi e)) bits.
             bits: bits + self.plan.sd.log2() + 2.047,
         })
@@ -354,4 +368,10 @@ impl Upload {
             }
         }
     }
+}
+
+/// A size in bytes; no article is smaller than its headers.
+#[expect(clippy::cast_sign_loss, reason = "400 at least")]
+fn whole(size: f64) -> u64 {
+    size.max(400.0) as u64
 }
