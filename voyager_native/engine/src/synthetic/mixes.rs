@@ -207,7 +207,7 @@ fn modern(dice: &mut Dice) -> Parcel {
 /// A set of volumes with its small files and parity, and a plan without its style.
 fn volumes(base: &str, is_random: bool, article_size: u64, dice: &mut Dice) -> Parcel {
     let count = dice.pick(&[5, 12, 20, 35, 50, 80]);
-    let segments = dice.pick(&[20, 66, 131, 137, 200]);
+    let segments: u64 = dice.pick(&[20, 66, 131, 137, 200]);
     let mut files: Vec<(String, u64)> = Vec::new();
     let full = |segments: u64, dice: &mut Dice| {
         segments * article_size - u64::from(dice.below(article_size as u32 * 9 / 10))
@@ -217,7 +217,7 @@ fn volumes(base: &str, is_random: bool, article_size: u64, dice: &mut Dice) -> P
         files.push((format!("{base}.sfv"), 900));
     }
     for index in 1..=count {
-        let name = if segments % 2 == 0 {
+        let name = if segments.is_multiple_of(2) {
             format!("{base}.part{index:02}.rar")
         } else if is_random {
             format!("{base}.7z.{index:03}")
