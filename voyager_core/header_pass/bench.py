@@ -21,7 +21,7 @@ import polars as pl
 import voyager_native
 from voyager_core.domain.rulesets import RuleSet
 from voyager_core.errors import PermanentError
-from voyager_core.header_pass.build import build_span
+from voyager_core.header_pass.build import BuiltSpan, build_span
 from voyager_core.header_pass.parse import ParsedSpan, parse_blocks
 
 MIXES = ("boneless", "ath", "modern", "classic")
@@ -49,9 +49,9 @@ class MixReport:
         pass_ratio: blocks to releases and chunks, in the unit.
         exact_files: share of the true files that came out with exactly their articles.
         exact_releases: share of the true uploads that came out as one release, whole.
-        payload_ratio: size of the segments' records to the entropy of their ids and sizes.
-        payload_bytes: size of a segment's record.
-        chunk_bytes: size of a segment in its chunk, all names included.
+        payload_ratio: what the segments take in their chunks, to the entropy of ids and sizes.
+        payload_bytes: that for one segment.
+        chunk_bytes: the same with all names.
         peak_megabytes: memory of the engine above importing it; None where it is not told.
     """
 
@@ -246,15 +246,29 @@ def _quality(overview: voyager_native.SyntheticOverview) -> _Quality:
     uploads = rows.join(releases, on="file_key", how="left")
     segments = int(parsed.files["parts_found"].sum())
     entropy = float(rows.filter(pl.col("reason").is_null())["entropy_bits"].sum()) / 8
-    payload = int(parsed.files["payload"].bin.size().sum())
+    chunks = int(built.chunks["payload"].bin.size().sum())
+    payload = chunks - _names_only(built)
     return _Quality(
         kept=segments,
         exact_files=_exact(rows, "file", "file_key"),
         exact_releases=_exact(uploads, "upload", "release"),
         payload_ratio=payload / entropy if entropy else 1.0,
         payload_bytes=payload / max(segments, 1),
-        chunk_bytes=int(built.chunks["payload"].bin.size().sum()) / max(segments, 1),
+        chunk_bytes=chunks / max(segments, 1),
     )
+
+
+def _names_only(built: BuiltSpan) -> int:
+    """Returns the size of the chunks if there were no segments in them."""
+    empty = voyager_native.merge_records([])
+    files = built.files.filter(~pl.col("is_fragment") & pl.col("release_key").is_not_null())
+    files = files.with_columns(
+        payload=pl.lit(empty),
+        first_message_id=pl.lit(""),
+        _chunk=pl.struct("release_key", "session").rank("dense").cast(pl.UInt64),
+    )
+    chunks = pl.DataFrame(voyager_native.encode_chunks(files, by="_chunk"))
+    return int(chunks["payload"].bin.size().sum())
 
 
 def _exact(rows: pl.DataFrame, truth: str, found: str) -> float:
