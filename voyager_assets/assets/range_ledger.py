@@ -9,6 +9,7 @@ from voyager_assets.assets.metadata import MOST_ROWS, counts_table, without_null
 from voyager_assets.assets.stages import OWNERS
 from voyager_assets.resources import Catalog
 from voyager_assets.retries import core_errors
+from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.ranges import GroupProgress, group_progress
 from voyager_core.catalog.rulecounts import reject_totals, rule_totals
 from voyager_core.catalog.stretches import planned_bounds
@@ -27,23 +28,23 @@ def range_ledger(context: dg.AssetExecutionContext, catalog: Catalog) -> dg.Mate
     """Adds up the ledger."""
     with core_errors(context), catalog.connect() as conn:
         groups, bounds = group_progress(conn), planned_bounds(conn)
-        dropped, rejected = Counter[str](), Counter[str]()
-        for rule in rule_totals(conn):
-            dropped[rule.rule] += rule.articles
-        for reject in reject_totals(conn):
-            rejected[reject.reason] += reject.articles
-    return dg.MaterializeResult(
-        metadata={
-            **_sums(groups, bounds),
-            **without_nulls(
-                {
-                    "newsgroups": _table(groups),
-                    "dropped_by_rule": counts_table(dropped, what="rule"),
-                    "rejected_by_reason": counts_table(rejected, what="reason"),
-                }
-            ),
+        tables = {
+            "newsgroups": _table(groups),
+            "dropped_by_rule": counts_table(_dropped(conn), what="rule"),
+            "rejected_by_reason": counts_table(_rejected(conn), what="reason"),
         }
-    )
+    return dg.MaterializeResult(metadata={**_sums(groups, bounds), **without_nulls(tables)})
+
+
+def _dropped(conn: Connection) -> Counter[str]:
+    counts = Counter[str]()
+    for total in rule_totals(conn):
+        counts[total.rule] += total.articles
+    return counts
+
+
+def _rejected(conn: Connection) -> Counter[str]:
+    return Counter({total.reason: total.articles for total in reject_totals(conn)})
 
 
 def _sums(
