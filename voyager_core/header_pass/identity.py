@@ -134,7 +134,7 @@ def _stated(rows: pl.DataFrame) -> pl.DataFrame:
         (pl.col("_kind") == keys.STEM) & ~pl.col("_is_member") & ~pl.col("_is_sidecar")
     )
     return rows.with_columns(
-        _key=keys.key_text(pl.col("_kind")), _rank=pl.when(own).then(0).otherwise(_STATED)
+        _key=keys.key_text(rows["_kind"]), _rank=pl.when(own).then(0).otherwise(_STATED)
     )
 
 
@@ -167,9 +167,9 @@ def _sessions(rows: pl.DataFrame) -> pl.DataFrame:
         first.max() - last.min() <= REPOST_WINDOW
     )
     spread = rows.group_by("_id").agg(_brief=brief).filter(~pl.col("_brief"))
-    doubtful = rows.join(spread, on="_id", how="semi").select(
+    doubtful = rows.select(
         *("_row", "_id", "file_key", "first_number", "first_posted_at", "last_posted_at")
-    )
+    ).join(spread, on="_id", how="semi")
     doubtful = doubtful.sort("_id", "first_number", "file_key").with_columns(
         _at=first.forward_fill().backward_fill().over("_id"),
         _until=last.forward_fill().backward_fill().over("_id"),
@@ -185,7 +185,8 @@ def _posted_again(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns which post of the same parts in its session a file is, where there are several."""
     several = rows.filter(pl.col("generation") > 0).select("base_key").unique()
     rank = pl.col("generation").rank("dense").over("_id", "session", "base_key")
-    return rows.join(several, on="base_key", how="semi").select("_row", _again=rank - 1)
+    posts = rows.select("_row", "_id", "session", "base_key", "generation")
+    return posts.join(several, on="base_key", how="semi").select("_row", _again=rank - 1)
 
 
 def _release_names(rows: pl.DataFrame) -> pl.DataFrame:
@@ -211,14 +212,15 @@ def _release_names(rows: pl.DataFrame) -> pl.DataFrame:
         ),
         pl.col("track").first() & (pl.col("files").sum() > 1),
     )
-    texts = [
-        rows.sort("_id", "first_number", "file_key")
-        .unique("_id", keep="first", maintain_order=True)
-        .select("_id", "_key", "subject"),
-        rows.filter(pl.col("_request") != "")
+    lowest = (
+        rows.select("_id", "_key", "subject", "request", "_request", "first_number", "file_key")
         .sort("_id", "first_number", "file_key")
-        .unique("_id", keep="first", maintain_order=True)
-        .select("_id", "request"),
+        .select("_id", "_key", "subject", "request", "_request")
+    )
+    requests = lowest.filter(pl.col("_request") != "").select("_id", "request")
+    texts = [
+        lowest.select("_id", "_key", "subject").unique("_id", keep="first", maintain_order=True),
+        requests.unique("_id", keep="first", maintain_order=True),
         commonest(rows.filter(pl.col("_grade") > heads.BANNER), "_id", "_shown_head"),
         commonest(rows.filter(pl.col("tail") != ""), "_id", "tail"),
     ]

@@ -11,20 +11,21 @@ import polars as pl
 REQUEST, HEAD, WORDS, STEM, LOOSE = "request", "head", "words", "stem", "loose"
 
 
-def key_text(kind: pl.Expr) -> pl.Expr:
-    """Returns the key text of files of the given kinds."""
-    return (
-        pl.when(kind == REQUEST)
-        .then(_key(REQUEST, "_request"))
-        .when(kind == HEAD)
-        .then(_key(HEAD, "_head"))
-        .when(kind == WORDS)
-        .then(words_key())
-        .when(kind == STEM)
-        .then(_key(STEM, "_stem"))
-        # A name that says too little is told apart by all that stands around it.
-        .otherwise(_key(LOOSE, "_stem", "_head", "_total", "_from"))
-    )
+def key_text(kinds: pl.Series) -> pl.Expr:
+    """Returns the key text of files of the given kinds, one a row."""
+    texts = {
+        REQUEST: _key(REQUEST, "_request"),
+        HEAD: _key(HEAD, "_head"),
+        WORDS: words_key(),
+        STEM: _key(STEM, "_stem"),
+    }
+    # A name that says too little is told apart by all that stands around it.
+    text = _key(LOOSE, "_stem", "_head", "_total", "_from")
+    # Every branch is worked out for every row: those of absent kinds are left out.
+    for kind in kinds.unique().to_list():
+        if kind in texts:
+            text = pl.when(pl.lit(kinds) == kind).then(texts[kind]).otherwise(text)
+    return text
 
 
 def words_key() -> pl.Expr:

@@ -73,7 +73,7 @@ def split_banners(rows: pl.DataFrame) -> pl.DataFrame:
         _grade=pl.when("_shared").then(pl.lit(heads.BANNER, pl.UInt8)).otherwise("_grade"),
         _rank=pl.when("_shared").then(0).otherwise("_rank"),
     )
-    own = keys.key_text(pl.col("_kind"))
+    own = keys.key_text(rows["_kind"])
     return rows.with_columns(_key=pl.when("_shared").then(own).otherwise("_key")).drop("_shared")
 
 
@@ -164,7 +164,8 @@ def commonest(rows: pl.DataFrame, by: str | list[str], text: str) -> pl.DataFram
     """Returns the text that most rows of each group have; of equals the first in their order."""
     groups = [by] if isinstance(by, str) else by
     return (
-        rows.group_by(*groups, text)
+        rows.select(*groups, text)
+        .group_by(*groups, text)
         .agg(pl.len().alias("_rows"))
         .sort("_rows", text, descending=[True, False])
         .unique(groups, keep="first", maintain_order=True)
