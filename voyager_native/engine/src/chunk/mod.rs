@@ -14,6 +14,7 @@ mod pieces;
 mod plan;
 mod record;
 mod release;
+mod survey;
 
 use thiserror::Error;
 
