@@ -1,10 +1,17 @@
 """What all tests share."""
 
+import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 pytest_plugins = ["tests.support.postgres"]
+
+# A change must not fail for an example that nobody saw before; everybody else keeps looking.
+hypothesis.settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
