@@ -8,10 +8,12 @@ import pytest
 
 pytest_plugins = ["tests.support.postgres"]
 
-# A change must not fail for an example that nobody saw before; everybody else keeps looking.
-hypothesis.settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    hypothesis.settings.load_profile("ci")
+# No test asserts a time, and a change must not fail CI for an example that nobody saw before;
+# everybody else keeps looking for new ones.
+_PATIENT = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("search", **_PATIENT)
+hypothesis.settings.register_profile("ci", derandomize=True, **_PATIENT)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "search")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
