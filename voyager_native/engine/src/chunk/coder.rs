@@ -61,6 +61,15 @@ impl Progress<'_> {
     }
 }
 
+/// What decoded segments are given to, one after the other.
+pub(super) trait Sink {
+    /// More bytes of the id of the current segment.
+    fn push(&mut self, bytes: &[u8]);
+
+    /// The size of the current segment, which ends with it.
+    fn end(&mut self, size: i64);
+}
+
 /// Codes segments of one family, in order.
 #[derive(Debug)]
 pub(super) struct Coder<'a> {
@@ -228,7 +237,7 @@ impl<'a> Coder<'a> {
         }
     }
 
-    /// Takes segments with these parts: appends their ids to `ids`, where each ends to `ends`, and their sizes.
+    /// Takes segments with these parts, and gives them to `sink`.
     ///
     /// # Errors
     /// [`CodecError`] when the bits are no segments of this family.
@@ -237,8 +246,7 @@ impl<'a> Coder<'a> {
         parts: &[u32],
         scratch: &mut Scratch,
         reader: &mut BitReader<'_>,
-        ids: &mut Vec<u8>,
-        mut done: impl FnMut(i64, usize),
+        sink: &mut impl Sink,
     ) -> Result<(), CodecError> {
         let Scratch { cells, texts } = scratch;
         for batch in parts.chunks(self.batch()) {
@@ -250,14 +258,14 @@ impl<'a> Coder<'a> {
                 self.grid.characters(cells, text)?;
             }
             for (place, part) in batch.iter().enumerate() {
-                let size = self.put_together(place, *part, &mut texts[place], reader, ids)?;
-                done(size, ids.len());
+                let size = self.put_together(place, *part, &mut texts[place], reader, sink)?;
+                sink.end(size);
             }
         }
         Ok(())
     }
 
-    /// Appends the id of a segment, and returns its size.
+    /// Gives the id of a segment to `sink`, and returns its size.
     #[inline]
     fn put_together(
         &mut self,
@@ -265,12 +273,12 @@ impl<'a> Coder<'a> {
         part: u32,
         text: &mut [u8; CELLS],
         reader: &mut BitReader<'_>,
-        ids: &mut Vec<u8>,
+        sink: &mut impl Sink,
     ) -> Result<i64, CodecError> {
         let family = self.family;
         let wide = &self.wide[place * self.wide_len..][..self.wide_len];
         let (size, mut used) = self.sizes.join(wide);
-        let start = ids.len();
+        let mut id_len = 0;
         let mut columns = self.columns.iter_mut();
         let mut filled = 0;
         for piece in &family.pieces {
@@ -282,14 +290,18 @@ impl<'a> Coder<'a> {
                         used += count;
                         write_padded(value, &mut bytes[number.at..number.at + number.len])?;
                     }
-                    ids.extend_from_slice(bytes);
+                    sink.push(bytes);
+                    id_len += bytes.len();
                     filled += bytes.len();
                 }
                 Piece::Part { base } => {
                     let value = part
                         .checked_sub(*base)
                         .ok_or(CodecError::Malformed("a part number below its base"))?;
-                    ids.extend_from_slice(write_decimal(value, &mut [0; 10]));
+                    let mut buffer = [0; 10];
+                    let number = write_decimal(value, &mut buffer);
+                    sink.push(number);
+                    id_len += number.len();
                 }
                 Piece::Counted(_) => {
                     if let Some(column) = columns.next() {
@@ -297,7 +309,9 @@ impl<'a> Coder<'a> {
                         used += count;
                         let value = u64::try_from(value)
                             .map_err(|_| CodecError::Malformed("a negative number"))?;
-                        ids.extend_from_slice(value.to_string().as_bytes());
+                        let number = value.to_string();
+                        sink.push(number.as_bytes());
+                        id_len += number.len();
                     }
                 }
                 Piece::Variable {
@@ -311,10 +325,11 @@ impl<'a> Coder<'a> {
                         used += 1;
                     }
                     // All digits come before all characters, and characters come in the order of the pieces.
-                    take_characters(family, *alphabet, len, reader, ids)?;
+                    take_characters(family, *alphabet, len, reader, sink)?;
+                    id_len += len;
                 }
             }
-            if ids.len() - start > LONGEST_ID {
+            if id_len > LONGEST_ID {
                 return Err(CodecError::Malformed("a message-id that is too long"));
             }
         }
@@ -363,7 +378,7 @@ fn take_characters(
     alphabet: u8,
     len: usize,
     reader: &mut BitReader<'_>,
-    ids: &mut Vec<u8>,
+    sink: &mut impl Sink,
 ) -> Result<(), CodecError> {
     let symbols = family.symbols(alphabet);
     let radix = symbols.len() as u64;
@@ -375,12 +390,12 @@ fn take_characters(
         if value >= product {
             return Err(CodecError::Malformed("a character beyond its alphabet"));
         }
-        let at = ids.len();
-        ids.resize(at + count, 0);
-        for place in ids[at..].iter_mut().rev() {
+        let mut group = [0; 16];
+        for place in group[..count].iter_mut().rev() {
             *place = symbols[(value % radix) as usize];
             value /= radix;
         }
+        sink.push(&group[..count]);
         left -= count;
     }
     Ok(())

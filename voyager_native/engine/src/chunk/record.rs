@@ -11,8 +11,8 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::bits::{BitReader, BitWriter, Reader, put_varint};
-use super::coder::{Coder, Scratch};
-use super::column::Column;
+use super::coder::{Coder, Scratch, Sink};
+use super::column::{Column, Listed};
 use super::lanes::width_of;
 use super::pieces::{Family, LONGEST_ID};
 use super::plan::{Planner, shape_of};
@@ -106,7 +106,6 @@ pub struct Encoder {
     header: Vec<u8>,
     sizes: Vec<i64>,
     sorted: Vec<i64>,
-    decoded: Segments,
 }
 
 impl Encoder {
@@ -142,7 +141,7 @@ impl Encoder {
             self.planner.is_exact = is_exact;
             let (families, choices) = self.families(segments);
             if self.write(segments, &families, &choices, out).is_ok()
-                && self.is_faithful(segments, &out[start..])
+                && Self::is_faithful(segments, &out[start..])
             {
                 return Ok(());
             }
@@ -150,22 +149,32 @@ impl Encoder {
         }
         let family = self.planner.fallback(segments);
         self.write(segments, &[family], &[], out)?;
-        if self.is_faithful(segments, &out[start..]) {
+        if Self::is_faithful(segments, &out[start..]) {
             return Ok(());
         }
         out.truncate(start);
         Err(CodecError::Unfaithful)
     }
 
-    fn is_faithful(&mut self, segments: &[Segment<'_>], record: &[u8]) -> bool {
-        self.decoded.clear();
-        decode_into(record, &mut self.decoded).is_ok()
-            && self.decoded.len() == segments.len()
-            && self
-                .decoded
+    /// Whether the record decodes to these segments.
+    fn is_faithful(segments: &[Segment<'_>], record: &[u8]) -> bool {
+        let Ok((header, body)) = split(record) else {
+            return false;
+        };
+        let mut parts = Vec::with_capacity(segments.len());
+        let mut compare = Compare {
+            rest: segments.first().map_or(&[], |segment| segment.id),
+            segments: segments.iter(),
+            is_same: true,
+        };
+        decode_some(header, body, usize::MAX, &mut parts, &mut compare).is_ok()
+            && compare.is_same
+            && compare.segments.next().is_none()
+            && parts.len() == segments.len()
+            && parts
                 .iter()
                 .zip(segments)
-                .all(|(decoded, segment)| decoded == *segment)
+                .all(|(part, segment)| *part == segment.part)
     }
 
     /// The families of the ids, and which of them each id belongs to: nothing when there is but one.
@@ -401,7 +410,7 @@ pub(super) fn join(header: &[u8], body: &[u8], out: &mut Vec<u8>) {
 
 /// Decodes a header and a body of the current version.
 fn decode_parts(header: &[u8], body: &[u8], segments: &mut Segments) -> Result<(), CodecError> {
-    decode_some(header, body, usize::MAX, segments)
+    decode_up_to(header, body, usize::MAX, segments)
 }
 
 /// Decodes the first segment of a header and a body, if there is one.
@@ -410,20 +419,124 @@ pub(super) fn decode_first(
     body: &[u8],
     segments: &mut Segments,
 ) -> Result<(), CodecError> {
-    decode_some(header, body, 1, segments)
+    decode_up_to(header, body, 1, segments)
 }
 
-fn decode_some(
+fn decode_up_to(
     header: &[u8],
     body: &[u8],
     wanted: usize,
     segments: &mut Segments,
 ) -> Result<(), CodecError> {
+    let Segments {
+        parts,
+        sizes,
+        ids,
+        ends,
+    } = segments;
+    let mut collect = Collect {
+        sizes,
+        ids,
+        ends,
+        is_beyond: false,
+    };
+    decode_some(header, body, wanted, parts, &mut collect)?;
+    parts.truncate(collect.ends.len());
+    if collect.is_beyond {
+        return Err(CodecError::Malformed("a size of more than 32 bits"));
+    }
+    Ok(())
+}
+
+/// Keeps what is decoded.
+struct Collect<'a> {
+    sizes: &'a mut Vec<u32>,
+    ids: &'a mut Vec<u8>,
+    ends: &'a mut Vec<usize>,
+    is_beyond: bool,
+}
+
+impl Sink for Collect<'_> {
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) {
+        self.ids.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn end(&mut self, size: i64) {
+        let size = u32::try_from(size);
+        self.is_beyond |= size.is_err();
+        self.sizes.push(size.unwrap_or(0));
+        self.ends.push(self.ids.len());
+    }
+}
+
+/// Compares what is decoded with what it should be.
+struct Compare<'a> {
+    /// From the current segment on.
+    segments: std::slice::Iter<'a, Segment<'a>>,
+    /// What is left of the id of the current segment.
+    rest: &'a [u8],
+    is_same: bool,
+}
+
+impl Sink for Compare<'_> {
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) {
+        match self.rest.split_at_checked(bytes.len()) {
+            Some((found, rest)) => {
+                self.is_same &= found == bytes;
+                self.rest = rest;
+            }
+            None => self.is_same = false,
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, size: i64) {
+        let is_right = |segment: &Segment<'_>| i64::from(segment.size) == size;
+        self.is_same &= self.rest.is_empty() && self.segments.next().is_some_and(is_right);
+        self.rest = self
+            .segments
+            .as_slice()
+            .first()
+            .map_or(&[], |segment| segment.id);
+    }
+}
+
+/// Puts listed sizes in the place of coded ones.
+struct Listing<'a, S> {
+    sink: &'a mut S,
+    listed: Listed<'a>,
+    row: u32,
+}
+
+impl<S: Sink> Sink for Listing<'_, S> {
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) {
+        self.sink.push(bytes);
+    }
+
+    #[inline]
+    fn end(&mut self, size: i64) {
+        self.sink.end(self.listed.at(self.row).unwrap_or(size));
+        self.row += 1;
+    }
+}
+
+/// Gives at most `wanted` segments of a header and a body to `sink`; appends all part numbers to `parts`.
+fn decode_some(
+    header: &[u8],
+    body: &[u8],
+    wanted: usize,
+    parts: &mut Vec<u32>,
+    sink: &mut impl Sink,
+) -> Result<(), CodecError> {
     let mut reader = Reader::new(header);
     // Every segment has at least one bit in the body, so the body bounds what is allocated.
     let most = body.len().saturating_mul(8);
-    let start = segments.parts.len();
-    let count = read_parts(&mut reader, most, &mut segments.parts)?;
+    let start = parts.len();
+    let count = read_parts(&mut reader, most, parts)?;
     if count == 0 {
         return Ok(());
     }
@@ -443,35 +556,20 @@ fn decode_some(
         .collect();
     let mut bits = BitReader::new(body);
     let mut scratch = Scratch::new();
-    let Segments {
-        parts,
-        sizes: found,
-        ids,
-        ends,
-    } = segments;
     let wanted = &parts[start..start + count.min(wanted)];
-    let mut beyond = false;
-    let mut listed = sizes.listed();
-    let mut row = 0;
-    let mut done = |size: i64, end: usize| {
-        let size = listed.at(row).unwrap_or(size);
-        row += 1;
-        beyond |= u32::try_from(size).is_err();
-        found.push(size.cast_unsigned() as u32);
-        ends.push(end);
+    let mut sink = Listing {
+        sink,
+        listed: sizes.listed(),
+        row: 0,
     };
     if let [coder] = &mut coders[..] {
-        coder.take(wanted, &mut scratch, &mut bits, ids, &mut done)?;
-    } else {
-        for part in wanted.chunks(1) {
-            let coder = coders
-                .get_mut(choices.take(width)? as usize)
-                .ok_or(CodecError::Malformed("an unknown family"))?;
-            coder.take(part, &mut scratch, &mut bits, ids, &mut done)?;
-        }
+        return coder.take(wanted, &mut scratch, &mut bits, &mut sink);
     }
-    if beyond {
-        return Err(CodecError::Malformed("a size of more than 32 bits"));
+    for part in wanted.chunks(1) {
+        let coder = coders
+            .get_mut(choices.take(width)? as usize)
+            .ok_or(CodecError::Malformed("an unknown family"))?;
+        coder.take(part, &mut scratch, &mut bits, &mut sink)?;
     }
     Ok(())
 }
