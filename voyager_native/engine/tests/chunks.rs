@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use voyager_engine::assemble::{Assembler, Config};
 use voyager_engine::chunk::{ChunkEncoder, CodecError, decode, decode_chunk};
 use voyager_engine::synthetic::{Generator, Mix};
-use voyager_engine::tables::Files;
+use voyager_engine::tables::{ByteStore, Files};
 use xxhash_rust::xxh3::xxh3_64;
 
 fn files(mix: Mix, seed: u64, lines: usize) -> Files {
@@ -40,7 +40,7 @@ fn encode(files: &Files) -> Vec<u8> {
 fn columns(files: &Files) -> Files {
     Files {
         payload: Vec::new(),
-        payloads: Default::default(),
+        payloads: ByteStore::default(),
         ..files.clone()
     }
 }
