@@ -93,7 +93,7 @@ def test_everything_posted_is_found(first, data_dir):
     assert first.stderr == ""
     for release in truth.releases:
         if release.title:
-            assert release.title[:18] in first.stdout
+            assert release.title[:12] in first.stdout  # long names are cut in a narrow terminal
     assert living(data_dir) == []
 
 

@@ -19,7 +19,7 @@ from voyager_core.catalog import stretches as ledger
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import CatalogRefused, CatalogUnavailable, MigrationError
 from voyager_core.catalog.groups import priorities, record_gone
-from voyager_core.catalog.ranges import MAX_ATTEMPTS, Versions, mark_failed
+from voyager_core.catalog.ranges import MAX_ATTEMPTS, Versions, get_range, mark_failed
 from voyager_core.catalog.spans import store_span
 from voyager_core.catalog.stretches import OpenRange
 from voyager_core.domain.ranges import Span, partition_key
@@ -36,7 +36,7 @@ from voyager_core.nntp.errors import (
     TlsFailed,
     TooManyConnections,
 )
-from voyager_core.storage.errors import BlockDamaged, SpoolFull, StorageUnusable
+from voyager_core.storage.errors import BlockDamaged, BlockMissing, SpoolFull, StorageUnusable
 from voyager_core.storage.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -257,8 +257,11 @@ def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[Span
             except VoyagerError as error:
                 if is_everywhere(error):
                     raise
-                note_failure(tools, open_range.range_id, span, error)
-                outcome = SpanOutcome(open_range, span, error=error)
+                if isinstance(error, BlockMissing) and was_stored_meanwhile(tools, open_range):
+                    outcome = SpanOutcome(open_range, span, refused=True)
+                else:
+                    note_failure(tools, open_range.range_id, span, error)
+                    outcome = SpanOutcome(open_range, span, error=error)
             ended = time.process_time()
             outcome = replace(outcome, cpu_seconds=ended - started)
             started = ended
@@ -373,6 +376,12 @@ def parse_fetched(
 def rejects_of(parsed: ParsedSpan) -> dict[str, int]:
     """Returns the lines that are in no file, by reason."""
     return dict(parsed.rejects.select("reason", "count").iter_rows())
+
+
+def was_stored_meanwhile(tools: PassTools, open_range: OpenRange) -> bool:
+    """Tells whether somebody else stored this span, and so took its blocks out of the spool."""
+    row = get_range(tools.conn, open_range.range_id)
+    return row is not None and row.resume_at > open_range.resume_at
 
 
 def note_failure(tools: PassTools, range_id: int, span: Span, error: VoyagerError) -> None:
