@@ -276,7 +276,10 @@ class EmbeddedPostgres:
                 time.sleep(_POLL_SECONDS)
         finally:
             if self._keeper is None:
+                # Nobody may join it while it goes down.
                 keeper.process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    keeper.process.wait(10)
         return False
 
     def _late(self) -> EmbeddedError:
