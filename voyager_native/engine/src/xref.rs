@@ -23,6 +23,8 @@ pub struct Owners {
     learned: Vec<u8>,
     /// Crossposts that were decided, to be recognised whatever their article numbers are.
     met: Vec<Met>,
+    /// The lengths of their texts: few have the length of the one that is looked for.
+    lengths: [usize; MOST_MET],
     next_met: usize,
 }
 
@@ -62,12 +64,9 @@ impl Met {
         })
     }
 
-    /// Whether an Xref differs in nothing but article numbers.
+    /// Whether an Xref of the same length differs in nothing but article numbers.
     #[inline]
     fn is_like(&self, xref: &[u8]) -> bool {
-        if xref.len() != self.text.len() {
-            return false;
-        }
         let chunks = self.text.as_chunks::<STEP>().0.iter();
         let chunks = chunks.zip(self.numbers.as_chunks::<STEP>().0);
         let mut differs = 0;
@@ -124,6 +123,7 @@ impl Owners {
             table,
             learned: Vec::new(),
             met: Vec::new(),
+            lengths: [0; MOST_MET],
             next_met: 0,
         }
     }
@@ -139,8 +139,10 @@ impl Owners {
         {
             return Owner::Own;
         }
-        if let Some(met) = self.met.iter().find(|met| met.is_like(xref)) {
-            return met.owner;
+        for (met, length) in self.met.iter().zip(&self.lengths) {
+            if *length == xref.len() && met.is_like(xref) {
+                return met.owner;
+            }
         }
         let mut best = (own_rank, Owner::Own);
         let mut names = 0;
@@ -165,12 +167,13 @@ impl Owners {
 
     /// Keeps a decided crosspost, in place of the oldest one.
     fn remember(&mut self, met: Met) {
+        self.lengths[self.next_met] = met.text.len();
         if self.met.len() < MOST_MET {
             self.met.push(met);
         } else {
             self.met[self.next_met] = met;
-            self.next_met = (self.next_met + 1) % MOST_MET;
         }
+        self.next_met = (self.next_met + 1) % MOST_MET;
     }
 
     /// Keeps the start of an Xref that lists `own` alone.

@@ -205,8 +205,8 @@ impl Lanes {
     /// with the cell that holds it.
     pub(super) fn of(wide: &[u32], small: impl Iterator<Item = (u8, u16)>) -> Self {
         let wide: Vec<(u32, u64)> = wide.iter().map(|radix| (*radix, inverse(*radix))).collect();
-        let mut runs: Vec<Run> = Vec::new();
-        let mut lane_digits = Vec::new();
+        let mut runs: Vec<Run> = Vec::with_capacity(8);
+        let mut lane_digits = Vec::with_capacity(32);
         for (cell, radix) in small {
             if !radix.is_power_of_two() {
                 lane_digits.push(Small {

@@ -23,7 +23,7 @@ const VARIABLE: u8 = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// The same bytes in every id.
-    Text(Vec<u8>),
+    Text { len: usize },
     /// `len` characters of one alphabet.
     Run { alphabet: u8, len: usize },
     /// Characters of two alphabets in turn.
@@ -38,8 +38,8 @@ impl Item {
     /// Number of positions.
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Text(text) => text.len(),
-            Self::Run { len, .. }
+            Self::Text { len }
+            | Self::Run { len, .. }
             | Self::Alternating { len, .. }
             | Self::Listed { len, .. }
             | Self::Number { len, .. } => *len,
@@ -94,14 +94,18 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Adds a stretch of fixed length.
-    pub(super) fn push_fixed(&mut self, items: Vec<Item>) {
-        let mut fixed = Fixed::default();
+    /// Adds a stretch of fixed length; `template` has the characters of texts at their places.
+    pub(super) fn push_fixed(&mut self, items: Vec<Item>, template: Vec<u8>) {
+        let mut fixed = Fixed {
+            spots: Vec::with_capacity(template.len()),
+            template,
+            ..Fixed::default()
+        };
+        let mut at = 0;
         for item in &items {
-            let at = fixed.template.len();
             let mut spot = |alphabet: u8, at: usize| fixed.spots.push((at as u8, alphabet));
             match item {
-                Item::Text(_) => {}
+                Item::Text { .. } => {}
                 Item::Run { alphabet, len } => (at..at + len).for_each(|at| spot(*alphabet, at)),
                 Item::Alternating { even, odd, len } => {
                     for step in 0..*len {
@@ -120,10 +124,7 @@ impl Family {
                     column: column.clone(),
                 }),
             }
-            match item {
-                Item::Text(text) => fixed.template.extend_from_slice(text),
-                other => fixed.template.resize(at + other.len(), 0),
-            }
+            at += item.len();
         }
         fixed.items = items;
         self.pieces.push(Piece::Fixed(fixed));
@@ -197,8 +198,10 @@ impl Family {
                 Piece::Fixed(fixed) => {
                     out.push(FIXED);
                     put_varint(out, fixed.items.len() as u64);
+                    let mut at = 0;
                     for item in &fixed.items {
-                        write_item(item, out);
+                        write_item(item, &fixed.template[at..], out);
+                        at += item.len();
                     }
                 }
                 Piece::Part { base } => {
@@ -228,9 +231,11 @@ impl Family {
         for _ in 0..reader.count(LONGEST_ID)? {
             match reader.byte()? {
                 FIXED => {
-                    let mut items = Vec::new();
-                    for _ in 0..reader.count(LONGEST_ID)? {
-                        let item = read_item(reader, rows)?;
+                    let count = reader.count(LONGEST_ID)?;
+                    let mut items = Vec::with_capacity(count.min(8));
+                    let mut template = Vec::with_capacity(64);
+                    for _ in 0..count {
+                        let item = read_item(reader, rows, &mut template)?;
                         len += item.len();
                         if len > LONGEST_ID {
                             return Err(CodecError::Malformed("a message-id that is too long"));
@@ -240,7 +245,7 @@ impl Family {
                     if family.listed.len() + items.len() > LONGEST_ID - FIRST_LISTED as usize {
                         return Err(CodecError::Malformed("too many alphabets"));
                     }
-                    family.push_fixed(items);
+                    family.push_fixed(items, template);
                 }
                 PART => family.pieces.push(Piece::Part {
                     base: reader.varint32()?,
@@ -287,12 +292,12 @@ fn write_head(kind: u8, len: usize, out: &mut Vec<u8>) {
     }
 }
 
-fn write_item(item: &Item, out: &mut Vec<u8>) {
+fn write_item(item: &Item, template: &[u8], out: &mut Vec<u8>) {
     let len = item.len();
     match item {
-        Item::Text(text) => {
+        Item::Text { .. } => {
             write_head(TEXT, len, out);
-            out.extend_from_slice(text);
+            out.extend_from_slice(&template[..len]);
         }
         Item::Run { alphabet, .. } => write_head(*alphabet, len, out),
         Item::Alternating { even, odd, .. } => {
@@ -311,7 +316,12 @@ fn write_item(item: &Item, out: &mut Vec<u8>) {
     }
 }
 
-fn read_item(reader: &mut Reader<'_>, rows: usize) -> Result<Item, CodecError> {
+/// Reads an item, and appends its characters to `template`: those of a text, or zeros.
+fn read_item(
+    reader: &mut Reader<'_>,
+    rows: usize,
+    template: &mut Vec<u8>,
+) -> Result<Item, CodecError> {
     let head = reader.byte()?;
     let len = match head >> 5 {
         0 => reader.count(LONGEST_ID)?,
@@ -320,8 +330,12 @@ fn read_item(reader: &mut Reader<'_>, rows: usize) -> Result<Item, CodecError> {
     if len == 0 {
         return Err(CodecError::Malformed("an item without positions"));
     }
+    if head & 31 == TEXT {
+        template.extend_from_slice(reader.bytes(len)?);
+        return Ok(Item::Text { len });
+    }
+    template.resize(template.len() + len, 0);
     match head & 31 {
-        TEXT => Ok(Item::Text(reader.bytes(len)?.to_vec())),
         ALTERNATING => {
             let pair = reader.byte()?;
             let (even, odd) = (pair & 15, pair >> 4);

@@ -43,7 +43,7 @@ impl Planner {
                     .collect()
             };
             self.push_field(&mut family, &column(|id, at| &id[..at]), None);
-            family.push_fixed(vec![Item::Text(b"@".to_vec())]);
+            family.push_fixed(vec![Item::Text { len: 1 }], b"@".to_vec());
             self.push_field(&mut family, &column(|id, at| &id[at + 1..]), None);
         } else {
             let whole: Vec<&[u8]> = rows.iter().map(|row| row.id).collect();
@@ -62,7 +62,7 @@ impl Planner {
             let mut family = Family::default();
             let texts = Texts::Whole(rows);
             let columns = self.columns(&texts);
-            family.push_fixed(self.items(&texts, &columns, 0..first.len()));
+            self.push_items(&mut family, &texts, &columns, 0..first.len());
             family
         })
     }
@@ -78,11 +78,11 @@ impl Planner {
         let columns = self.columns(&texts);
         let mut family = Family::default();
         if before > 0 {
-            family.push_fixed(self.items(&texts, &columns, 0..before));
+            self.push_items(&mut family, &texts, &columns, 0..before);
         }
         family.pieces.push(Piece::Part { base });
         if after > 0 {
-            family.push_fixed(self.items(&texts, &columns, before..before + after));
+            self.push_items(&mut family, &texts, &columns, before..before + after);
         }
         Some(family)
     }
@@ -112,7 +112,7 @@ impl Planner {
             if len == 0 {
                 return Some(family);
             }
-            family.push_fixed(vec![Item::Text(rest[0][..len].to_vec())]);
+            family.push_fixed(vec![Item::Text { len }], rest[0][..len].to_vec());
             for id in &mut rest {
                 *id = &id[len..];
             }
@@ -128,7 +128,7 @@ impl Planner {
         if shortest == longest {
             let texts = Texts::Fields(fields);
             let columns = self.columns(&texts);
-            family.push_fixed(self.items(&texts, &columns, 0..longest));
+            self.push_items(family, &texts, &columns, 0..longest);
             return;
         }
         if let Some(parts) = parts
@@ -203,6 +203,18 @@ impl Planner {
             columns.mark_tokens();
         }
         columns
+    }
+
+    /// Adds the description of a stretch of texts to a family.
+    fn push_items(
+        &mut self,
+        family: &mut Family,
+        texts: &Texts<'_>,
+        columns: &Columns,
+        stretch: Range<usize>,
+    ) {
+        let template = stretch.clone().map(|at| texts.byte(0, at)).collect();
+        family.push_fixed(self.items(texts, columns, stretch), template);
     }
 
     /// Describes a stretch of texts, position by position.
@@ -349,13 +361,9 @@ fn describe(runs: &[Run], specials: &mut [Item], texts: &Texts<'_>) -> Vec<Item>
         let rest = &runs[at..];
         at += 1;
         match run.what {
-            What::Text => {
-                items.push(Item::Text(
-                    run.range().map(|at| texts.byte(0, at)).collect(),
-                ));
-            }
+            What::Text => items.push(Item::Text { len: run.len }),
             What::Special(index) => {
-                let taken = Item::Text(Vec::new());
+                let taken = Item::Text { len: 0 };
                 items.push(std::mem::replace(&mut specials[index], taken));
             }
             What::Varying => {
