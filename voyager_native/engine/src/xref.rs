@@ -67,37 +67,37 @@ impl Met {
     /// Whether an Xref of the same length differs in nothing but article numbers.
     #[inline]
     fn is_like(&self, xref: &[u8]) -> bool {
+        let word = |bytes: &[u8; STEP]| u64::from_le_bytes(*bytes);
+        // Not 0 where bytes differ, or where a number has something else than a digit: 0x30 to 0x39.
+        let difference = |text: &[u8; STEP], numbers: &[u8; STEP], found: &[u8; STEP]| {
+            let (text, numbers, found) = (word(text), word(numbers), word(found));
+            let high = (found & (EACH * 0xf0)) ^ (EACH * 0x30);
+            let beyond_nine = ((found & (EACH * 0x0f)) + EACH * 6) & (EACH * 0x10);
+            ((text ^ found) & !numbers) | ((high | beyond_nine) & numbers)
+        };
         let chunks = self.text.as_chunks::<STEP>().0.iter();
         let chunks = chunks.zip(self.numbers.as_chunks::<STEP>().0);
-        let mut differs = 0;
         for ((text, numbers), found) in chunks.zip(xref.as_chunks::<STEP>().0) {
-            differs |= difference(text, numbers, found);
+            if difference(text, numbers, found) != 0 {
+                return false;
+            }
         }
         // The last step overlaps the one before.
-        if let (Some(text), Some(numbers), Some(found)) = (
+        match (
             self.text.last_chunk(),
             self.numbers.last_chunk(),
             xref.last_chunk(),
         ) {
-            differs |= difference(text, numbers, found);
+            (Some(text), Some(numbers), Some(found)) => difference(text, numbers, found) == 0,
+            _ => false,
         }
-        differs == 0
     }
 }
 
 /// Bytes that are compared at once.
-const STEP: usize = 16;
-
-/// Not 0 where bytes differ, or where a number has something else than a digit.
-#[inline]
-fn difference(text: &[u8; STEP], numbers: &[u8; STEP], found: &[u8; STEP]) -> u8 {
-    let mut differs = 0;
-    for at in 0..STEP {
-        let other = u8::from(found[at].wrapping_sub(b'0') > 9).wrapping_neg();
-        differs |= ((text[at] ^ found[at]) & !numbers[at]) | (other & numbers[at]);
-    }
-    differs
-}
+const STEP: usize = 8;
+/// One in each of them.
+const EACH: u64 = 0x0101_0101_0101_0101;
 
 impl Owners {
     /// `own` is the newsgroup that is being indexed; `groups` all indexed newsgroups with their priority numbers.
@@ -133,7 +133,9 @@ impl Owners {
         let Some(own_rank) = self.own_rank else {
             return Owner::Own;
         };
-        if let Some(number) = xref.strip_prefix(self.learned.as_slice())
+        // An article number has at most twenty digits.
+        if xref.len() <= self.learned.len() + 20
+            && let Some(number) = xref.strip_prefix(self.learned.as_slice())
             && !self.learned.is_empty()
             && number.iter().all(u8::is_ascii_digit)
         {

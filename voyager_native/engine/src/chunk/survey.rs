@@ -6,6 +6,8 @@ use super::record::Segment;
 
 /// With fewer texts a listed alphabet is not worth its description.
 const LEAST_FOR_FEW: usize = 16;
+/// In so many texts a random character takes more than four values nearly always.
+const FIRST_LOOK: usize = 8;
 
 /// Kinds that are neither letters nor digits.
 pub(super) const MARKS: u8 = kind::OTHER | kind::DASH | kind::DOLLAR;
@@ -99,12 +101,12 @@ impl Columns {
             few: [false; CELLS],
         };
         if texts.count() >= LEAST_FOR_FEW {
-            // One bit for each code; codes 128 apart share one, which the exact look tells apart.
-            let mut seen = [0u128; CELLS];
-            for row in 0..LEAST_FOR_FEW {
+            // One bit for each code; some codes share one, which the exact look tells apart.
+            let mut seen = [0u64; CELLS];
+            for row in 0..FIRST_LOOK {
                 fill(&mut text, row);
                 for (seen, byte) in seen[..len].iter_mut().zip(&text) {
-                    *seen |= 1 << (byte & 127);
+                    *seen |= 1 << (byte & 63);
                 }
             }
             for (few, seen) in columns.few.iter_mut().zip(&seen[..len]) {
