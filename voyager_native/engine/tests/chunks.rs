@@ -1,7 +1,7 @@
 //! Chunks of releases: what goes in comes out, and damage is told.
 use proptest::prelude::*;
 use voyager_engine::assemble::{Assembler, Config};
-use voyager_engine::chunk::{ChunkEncoder, CodecError, decode, decode_chunk};
+use voyager_engine::chunk::{ChunkEncoder, CodecError, FileRow, decode, decode_chunk};
 use voyager_engine::synthetic::{Generator, Mix};
 use voyager_engine::tables::{ByteStore, Files};
 use xxhash_rust::xxh3::xxh3_64;
@@ -79,6 +79,55 @@ fn some_rows_are_a_chunk_of_their_own() {
         encoder.encode(&files, &rows, &damaged),
         Err(CodecError::Checksum)
     );
+}
+
+#[test]
+fn chunks_are_appended_and_a_refused_one_leaves_nothing() {
+    let files = files(Mix::Modern, 3, 2_000);
+    let mut encoder = ChunkEncoder::new().expect("an encoder");
+    let mut all = Vec::new();
+    let mut ends = vec![0];
+    for rows in [[0, 1], [2, 3], [1, 4]] {
+        let payloads = rows.map(|row: usize| files.payloads.get(files.payload[row]));
+        let damaged = [payloads[0], &payloads[1][..payloads[1].len() - 1]];
+        let rows_with = |payloads: [_; 2]| {
+            let pairs = rows.into_iter().zip(payloads);
+            pairs
+                .map(|(row, payload)| FileRow::of(&files, row, payload))
+                .collect::<Vec<_>>()
+        };
+        assert!(encoder.encode_into(&rows_with(damaged), &mut all).is_err());
+        assert_eq!(Some(&all.len()), ends.last());
+        encoder
+            .encode_into(&rows_with(payloads), &mut all)
+            .expect("a chunk");
+        let alone = encoder.encode(&files, &rows, &payloads);
+        assert_eq!(alone.as_deref(), Ok(&all[ends[ends.len() - 1]..]));
+        ends.push(all.len());
+    }
+    assert!(
+        ends.windows(2)
+            .all(|ends| decode_chunk(&all[ends[0]..ends[1]]).is_ok())
+    );
+}
+
+#[test]
+fn texts_come_back_wherever_they_stand_in_their_subject() {
+    let mut files = files(Mix::Classic, 2, 300);
+    let rows: Vec<usize> = (0..files.len()).collect();
+    let subjects = ["a".repeat(300) + "b", "a".repeat(20) + "ab", String::new()];
+    let names = ["a".repeat(40) + "b", "ab".to_owned(), "ab".to_owned()];
+    files.subject.clear();
+    files.name.clear();
+    files.first_message_id.clear();
+    for row in &rows {
+        files.subject.push(&subjects[row % 3]);
+        files.name.push(&names[row % 3]);
+        // Neither of them is that of the record.
+        files.first_message_id.push(["", "other@id"][row % 2]);
+    }
+    let decoded = decode_chunk(&encode(&files)).expect("a chunk decodes");
+    assert_eq!(columns(&decoded), columns(&files));
 }
 
 #[test]

@@ -1,4 +1,6 @@
 //! Records of segments: what goes in comes out, and damage is told.
+use std::fmt::Write;
+
 use proptest::prelude::*;
 use voyager_engine::chunk::{CodecError, Encoder, Segment, Segments, decode};
 use xxhash_rust::xxh3::xxh3_64;
@@ -252,6 +254,81 @@ fn impossible_input_is_refused() {
     assert_round_trip(&[(u32::MAX, u32::MAX, id(255))]);
 }
 
+/// Records that were written when the version of the format was new, with what they hold.
+#[test]
+fn records_of_every_version_are_read_for_ever() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).expect("the samples are there") {
+        let path = entry.expect("a sample").path();
+        if path
+            .extension()
+            .is_none_or(|extension| extension != "record")
+        {
+            continue;
+        }
+        let record = std::fs::read(&path).expect("a record");
+        let table = std::fs::read_to_string(path.with_extension("tsv")).expect("its segments");
+        let decoded = decode(&record).expect("an old record decodes");
+        let mut lines = String::new();
+        for segment in decoded.iter() {
+            let id = std::str::from_utf8(segment.id).expect("an id");
+            let _: std::fmt::Result = writeln!(lines, "{}\t{}\t{id}", segment.part, segment.size);
+        }
+        assert_eq!(lines, table, "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 20);
+}
+
+/// Every bit of the record is flipped, and every shorter record is tried.
+#[test]
+fn no_flipped_bit_and_no_cut_gives_segments() {
+    for number in 0..STYLES {
+        for count in [1, 2, 12] {
+            let whole = encode(&file(number, 11, count).0);
+            let mut record = whole.clone();
+            for bit in 0..record.len() * 8 {
+                record[bit / 8] ^= 1 << (bit % 8);
+                assert!(decode(&record).is_err(), "style {number}, bit {bit}");
+                record[bit / 8] ^= 1 << (bit % 8);
+            }
+            for len in 0..whole.len() {
+                assert!(
+                    decode(&whole[..len]).is_err(),
+                    "style {number}, cut to {len}"
+                );
+            }
+        }
+    }
+}
+
+/// With a right checksum a flipped bit must be an error or other segments, never a panic.
+#[test]
+fn no_flipped_bit_under_a_right_checksum_is_a_panic() {
+    for number in 0..STYLES {
+        for count in [1, 12] {
+            let mut record = encode(&file(number, 12, count).0);
+            for bit in 0..(record.len() - 4) * 8 {
+                record[bit / 8] ^= 1 << (bit % 8);
+                sign(&mut record);
+                let _: Result<Segments, CodecError> = decode(&record);
+                record[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_segment_of_any_size_comes_back() {
+    for len in 1..=255 {
+        for (part, size) in [(0, 0), (1, 740_000), (u32::MAX, u32::MAX)] {
+            let rows = [(part, size, vec![b'x'; len])];
+            assert!(assert_round_trip(&rows) <= len + 28);
+        }
+    }
+}
+
 /// Puts a right checksum under damaged bytes, so that the damage reaches the parser.
 fn sign(record: &mut [u8]) {
     let Some((content, checksum)) = record.split_last_chunk_mut::<4>() else {
@@ -305,6 +382,30 @@ proptest! {
             }
         }
         assert_round_trip(&rows);
+    }
+
+    /// Work space is kept: neither what is written nor what is read may show what was there before.
+    #[test]
+    fn files_do_not_depend_on_those_before(
+        forms in prop::collection::vec((0..STYLES, any::<u64>(), 1u32..70, "[a-z.]{0,90}"), 1..12),
+    ) {
+        let mut encoder = Encoder::new();
+        for (number, seed, count, tail) in forms {
+            // The same form before longer and shorter constant ends.
+            let mut rows = file(number, seed, count).0;
+            for row in &mut rows {
+                row.2.extend_from_slice(tail.as_bytes());
+            }
+            let segments: Vec<Segment<'_>> = rows
+                .iter()
+                .map(|(part, size, id)| Segment { part: *part, size: *size, id })
+                .collect();
+            let mut record = Vec::new();
+            prop_assert_eq!(encoder.encode(&segments, &mut record), Ok(()));
+            prop_assert_eq!(&record, &encode(&rows));
+            let decoded = decode(&record).expect("a record decodes");
+            prop_assert!(decoded.iter().eq(segments.iter().copied()));
+        }
     }
 
     #[test]

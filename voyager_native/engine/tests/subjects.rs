@@ -69,7 +69,7 @@ fn unescape(column: &str) -> Vec<u8> {
 }
 
 fn flag_names(bits: u32) -> String {
-    const NAMES: [(u32, &str); 11] = [
+    const NAMES: [(u32, &str); 12] = [
         (flags::AMBIGUOUS, "ambiguous"),
         (flags::UNKNOWN_TOTAL, "unknown_total"),
         (flags::PART_OVER_TOTAL, "part_over_total"),
@@ -81,6 +81,7 @@ fn flag_names(bits: u32) -> String {
         (flags::BRACKET_NAME, "bracket"),
         (flags::YENC, "yenc"),
         (flags::EXTENSION, "extension"),
+        (flags::TAIL_BETWEEN, "between"),
     ];
     let set: Vec<&str> = NAMES
         .iter()

@@ -48,6 +48,97 @@ impl BitWriter {
         self.filled &= 7;
     }
 
+    /// Appends many rows of values, as [`Self::put`] does: `columns` holds the values of each width.
+    #[expect(
+        clippy::inline_always,
+        reason = "it is compiled for the instructions of its caller"
+    )]
+    #[inline(always)]
+    pub(super) fn put_rows<const ROWS: usize>(
+        &mut self,
+        count: usize,
+        widths: &[u32],
+        columns: &[[u64; ROWS]],
+    ) {
+        let bits: u32 = widths.iter().sum();
+        self.reserve(u64::from(bits) * count as u64);
+        let (mut pending, mut filled, mut at) = (self.pending, self.filled, self.full);
+        let out = &mut self.out[..];
+        for row in 0..count.min(ROWS) {
+            for (width, column) in widths.iter().zip(columns) {
+                debug_assert!(*width <= MOST_BITS && column[row] >> width == 0);
+                pending |= column[row] << filled;
+                filled += width;
+                // There is room: it was reserved.
+                if let Some(place) = out.get_mut(at..at + 8) {
+                    place.copy_from_slice(&pending.to_le_bytes());
+                }
+                at += (filled / 8) as usize;
+                // At most seven bytes are full, and eight were there.
+                pending >>= filled & !7;
+                filled &= 7;
+            }
+        }
+        (self.pending, self.filled, self.full) = (pending, filled, at);
+    }
+
+    /// Appends a row of values.
+    #[inline]
+    pub(super) fn put_row(&mut self, widths: &[u32], row: &[u64]) {
+        self.put_rows::<1>(1, widths, row.as_chunks().0);
+    }
+
+    /// Whether the bits from `start` on are a row of values, and where they end.
+    #[inline]
+    pub(super) fn holds_row(&self, start: u64, widths: &[u32], row: &[u64]) -> (bool, u64) {
+        let (mut at, mut different) = (start as usize, 0);
+        for (width, value) in widths.iter().zip(row) {
+            // What is not full yet was stored as well.
+            let word = self.out.get(at / 8..at / 8 + 8);
+            let Some(word) = word.and_then(|word| word.first_chunk()) else {
+                return (false, start);
+            };
+            different |= (u64::from_le_bytes(*word) >> (at % 8) ^ value) & ((1 << width) - 1);
+            at += *width as usize;
+        }
+        (different == 0, at as u64)
+    }
+
+    /// Whether the bits from `start` to the end are rows of these values, as [`Self::put_rows`] takes them.
+    #[expect(
+        clippy::inline_always,
+        reason = "it is compiled for the instructions of its caller"
+    )]
+    #[inline(always)]
+    pub(super) fn holds_rows<const ROWS: usize>(
+        &self,
+        start: u64,
+        count: usize,
+        widths: &[u32],
+        columns: &[[u64; ROWS]],
+    ) -> bool {
+        let (mut at, mut different) = (start as usize, 0);
+        for row in 0..count.min(ROWS) {
+            for (width, column) in widths.iter().zip(columns) {
+                let Some(bytes) = self.out.get(at / 8..at / 8 + 8) else {
+                    return false;
+                };
+                // What is not full yet was stored as well.
+                let word = bytes
+                    .first_chunk()
+                    .map_or(0, |word| u64::from_le_bytes(*word));
+                different |= (word >> (at % 8) ^ column[row]) & ((1 << width) - 1);
+                at += *width as usize;
+            }
+        }
+        different == 0 && at as u64 == self.len()
+    }
+
+    /// Number of bits written so far.
+    pub(super) fn len(&self) -> u64 {
+        self.full as u64 * 8 + u64::from(self.filled)
+    }
+
     /// The bytes written so far; the last one is filled up with zero bits.
     pub(super) fn finish(&mut self) -> &[u8] {
         if self.filled > 0 {
@@ -106,6 +197,11 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
         value >>= 7;
     }
     out.push(value as u8);
+}
+
+/// Number of bytes that [`put_varint`] appends.
+pub(super) const fn varint_len(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros()).div_ceil(7) as usize
 }
 
 /// Maps small numbers of either sign to small numbers.
@@ -198,12 +294,24 @@ mod tests {
         fn bits_come_back(values in prop::collection::vec((any::<u64>(), 0u32..=56), 0..200)) {
             let mut writer = BitWriter::default();
             let cut = |value: u64, width: u32| value & ((1u64 << width) - 1);
-            for &(value, width) in &values {
+            let (single, many) = values.split_at(values.len() / 2);
+            for &(value, width) in single {
                 writer.put(cut(value, width), width);
             }
+            let start = writer.len();
+            let widths: Vec<u32> = many.iter().map(|(_, width)| *width).collect();
+            let column: Vec<[u64; 2]> = many.iter().map(|&(value, width)| [cut(value, width); 2]).collect();
+            writer.put_rows(1, &widths, &column);
+            prop_assert!(writer.holds_rows(start, 1, &widths, &column));
+            let row: Vec<u64> = column.iter().map(|column| column[0]).collect();
+            prop_assert_eq!(writer.holds_row(start, &widths, &row), (true, writer.len()));
+            let end = writer.len();
+            writer.put_row(&widths, &row);
+            prop_assert_eq!(writer.holds_row(end, &widths, &row), (true, writer.len()));
+            prop_assert_eq!(writer.holds_row(start, &widths, &row), (true, end));
             let bytes = writer.finish().to_vec();
             let mut reader = BitReader::new(&bytes);
-            for &(value, width) in &values {
+            for &(value, width) in values.iter().chain(many) {
                 prop_assert_eq!(reader.take(width), Ok(cut(value, width)));
             }
             prop_assert!(reader.left() < 8);
@@ -214,6 +322,7 @@ mod tests {
         fn varints_come_back(value in any::<u64>(), signed in any::<i64>()) {
             let mut out = Vec::new();
             put_varint(&mut out, value);
+            prop_assert_eq!(out.len(), varint_len(value));
             put_varint(&mut out, zigzag(signed));
             let mut reader = Reader::new(&out);
             prop_assert_eq!(reader.varint(), Ok(value));

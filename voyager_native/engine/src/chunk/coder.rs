@@ -1,47 +1,44 @@
 //! Codes the segments of one family: digits in lanes, then characters of varying length.
 
+use std::sync::Arc;
+
 use super::CodecError;
 use super::alphabet::{BYTES, NO_RANK};
 use super::bits::{BitReader, BitWriter};
 use super::column::{Column, Listed};
+use super::decimal;
 use super::grid::{CELLS, Grid};
 use super::lanes::{Lanes, width_of};
+use super::layout::{BATCH, Scratch};
 use super::pieces::{Family, LONGEST_ID, Piece};
-use super::record::Segment;
+use super::rows::{Joined, Kernel};
+use super::segments::Segment;
+use super::transpose::ROWS;
+use super::wide;
 
-/// Rows that go through each step of coding together.
-const BATCH: usize = 8;
-
-/// Work space for a batch of rows: characters at fixed positions and their ranks.
-///
-/// A few rows go through each step together: what one step stores in small pieces the next one loads in large
-/// ones, which stalls when it follows at once.
-#[derive(Debug)]
-pub(super) struct Scratch {
-    cells: [[u8; CELLS]; BATCH],
-    texts: [[u8; CELLS]; BATCH],
-}
-
-impl Scratch {
-    pub(super) const fn new() -> Self {
-        Self {
-            cells: [[0; CELLS]; BATCH],
-            texts: [[0; CELLS]; BATCH],
-        }
-    }
-}
+/// With fewer rows columns are not worth it.
+const LEAST_FOR_COLUMNS: usize = 6;
 
 /// A column of numbers while its rows are coded in order.
 #[derive(Debug)]
-struct Progress<'a> {
+pub(super) struct Progress<'a> {
     column: &'a Column,
     listed: Listed<'a>,
     before: i64,
 }
 
-impl Progress<'_> {
+impl<'a> Progress<'a> {
+    pub(super) fn of(column: &'a Column) -> Self {
+        Self {
+            column,
+            listed: column.listed(),
+            before: column.start.unwrap_or(0),
+        }
+    }
+
     /// Writes the digits of a number and returns how many they are.
-    fn split(&mut self, value: i64, digits: &mut [u32]) -> usize {
+    #[inline]
+    pub(super) fn split(&mut self, value: i64, digits: &mut [u32]) -> usize {
         if self.column.start.is_none() {
             return self.column.split(value, digits);
         }
@@ -50,7 +47,8 @@ impl Progress<'_> {
     }
 
     /// The number of row `row` from its digits, and how many they are.
-    fn join(&mut self, row: u32, digits: &[u32]) -> (i64, usize) {
+    #[inline]
+    pub(super) fn join(&mut self, row: u32, digits: &[u32]) -> (i64, usize) {
         let (value, used) = self.column.join(digits);
         let mut value = self.listed.at(row).unwrap_or(value);
         if self.column.start.is_some() {
@@ -75,8 +73,8 @@ pub(super) trait Sink {
 pub(super) struct Coder<'a> {
     family: &'a Family,
     sizes: &'a Column,
-    grid: Grid<'a>,
-    lanes: Lanes,
+    pub(super) characters: Characters<'a>,
+    lanes: Arc<Lanes>,
     /// Digits of sizes, numbers and lengths of each row of a batch.
     wide: Vec<u32>,
     wide_len: usize,
@@ -86,30 +84,57 @@ pub(super) struct Coder<'a> {
     row: u32,
 }
 
+/// How characters become digits.
+#[derive(Debug)]
+pub(super) enum Characters<'a> {
+    /// Row by row.
+    Rows(Grid<'a>),
+    /// Column by column, which is for decoding: [`super::checked`] encodes so.
+    Columns {
+        kernel: Arc<Kernel>,
+        template: Vec<u8>,
+    },
+}
+
 impl<'a> Coder<'a> {
-    pub(super) fn new(family: &'a Family, sizes: &'a Column) -> Self {
-        let grid = Grid::of(family);
-        let mut radices: Vec<u32> = sizes.radices().collect();
-        family.wide_radices(&mut radices);
-        if radices.is_empty() && grid.spots().is_empty() {
-            // No segment without a bit: so the length of a body bounds the number of its segments.
-            radices.push(2);
-        }
+    /// A coder of the segments of one family, row by row.
+    pub(super) fn by_rows(family: &'a Family, sizes: &'a Column, scratch: &mut Scratch) -> Self {
+        Self::new(family, sizes, 0, 1, scratch)
+    }
+
+    /// A decoder of the segments of one family of a record of `count` segments and `families` families.
+    pub(super) fn new(
+        family: &'a Family,
+        sizes: &'a Column,
+        count: usize,
+        families: usize,
+        scratch: &mut Scratch,
+    ) -> Self {
+        let layout = scratch.layout(family, sizes);
+        let is_fixed = |piece: &Piece| !matches!(piece, Piece::Variable { .. });
+        let in_columns =
+            count >= LEAST_FOR_COLUMNS * families && family.pieces.iter().all(is_fixed);
+        let kernel = in_columns.then(|| layout.kernel(family)).flatten();
+        let wide_len = layout.wide_len();
+        let lanes = Arc::clone(&layout.lanes);
+        let characters = match kernel {
+            Some(kernel) => Characters::Columns {
+                kernel,
+                template: family
+                    .fixed()
+                    .flat_map(|fixed| fixed.template.iter().copied())
+                    .collect(),
+            },
+            None => Characters::Rows(Grid::of(family)),
+        };
         Self {
             family,
             sizes,
-            lanes: Lanes::of(&radices, grid.spots().iter().copied()),
-            grid,
-            wide: vec![0; radices.len() * BATCH],
-            wide_len: radices.len(),
-            columns: family
-                .columns()
-                .map(|column| Progress {
-                    column,
-                    listed: column.listed(),
-                    before: column.start.unwrap_or(0),
-                })
-                .collect(),
+            lanes,
+            characters,
+            wide: vec![0; wide_len * ROWS],
+            wide_len,
+            columns: family.columns().map(Progress::of).collect(),
             stretches: Vec::new(),
             row: 0,
         }
@@ -122,11 +147,11 @@ impl<'a> Coder<'a> {
 
     /// Rows that may be worked on together.
     fn batch(&self) -> usize {
-        let is_fixed = |piece: &Piece| matches!(piece, Piece::Fixed(_) | Piece::Part { .. });
-        if self.family.pieces.iter().all(is_fixed) {
-            BATCH
-        } else {
-            1
+        let is_variable = |piece: &Piece| matches!(piece, Piece::Variable { .. });
+        match self.characters {
+            Characters::Columns { .. } => ROWS,
+            Characters::Rows(_) if self.family.pieces.iter().any(is_variable) => 1,
+            Characters::Rows(_) => BATCH,
         }
     }
 
@@ -140,13 +165,16 @@ impl<'a> Coder<'a> {
         scratch: &mut Scratch,
         writer: &mut BitWriter,
     ) -> Result<(), CodecError> {
-        let Scratch { cells, texts } = scratch;
+        let Scratch { cells, texts, .. } = scratch;
         for batch in segments.chunks(self.batch()) {
             for (place, segment) in batch.iter().enumerate() {
                 self.take_apart(place, segment, &mut texts[place])?;
             }
+            let Characters::Rows(grid) = &self.characters else {
+                return Err(CodecError::Unfaithful);
+            };
             for (text, cells) in texts.iter().zip(&mut *cells).take(batch.len()) {
-                self.grid.ranks(text, cells)?;
+                grid.ranks(text, cells)?;
             }
             let wide = self.wide.chunks(self.wide_len.max(1));
             let wide = wide.chain(std::iter::repeat(&[][..]));
@@ -189,11 +217,12 @@ impl<'a> Coder<'a> {
                     let bytes = id
                         .get(at..at + fixed.template.len())
                         .ok_or(CodecError::Unfaithful)?;
-                    text.get_mut(filled..filled + bytes.len())
-                        .ok_or(CodecError::Unfaithful)?
-                        .copy_from_slice(bytes);
+                    let place = text
+                        .get_mut(filled..filled + bytes.len())
+                        .ok_or(CodecError::Unfaithful)?;
+                    decimal::copy(bytes, place);
                     for (number, column) in fixed.numbers.iter().zip(&mut columns) {
-                        let value = value_of(&bytes[number.at..number.at + number.len]);
+                        let value = decimal::value_of(&bytes[number.at..number.at + number.len]);
                         used += column.split(value, &mut wide[used..]);
                     }
                     at += bytes.len();
@@ -210,7 +239,7 @@ impl<'a> Coder<'a> {
                 Piece::Counted(_) => {
                     let number = varying(at)?;
                     if let Some(column) = columns.next() {
-                        used += column.split(value_of(number), &mut wide[used..]);
+                        used += column.split(decimal::value_of(number), &mut wide[used..]);
                     }
                     at += number.len();
                 }
@@ -248,14 +277,31 @@ impl<'a> Coder<'a> {
         reader: &mut BitReader<'_>,
         sink: &mut impl Sink,
     ) -> Result<(), CodecError> {
-        let Scratch { cells, texts } = scratch;
+        let Scratch {
+            cells,
+            texts,
+            columns,
+            ..
+        } = scratch;
+        if let Characters::Columns { template, .. } = &self.characters {
+            columns.begin(template);
+        }
         for batch in parts.chunks(self.batch()) {
-            for (place, cells) in cells.iter_mut().take(batch.len()).enumerate() {
-                let wide = &mut self.wide[place * self.wide_len..][..self.wide_len];
-                self.lanes.take(wide, cells, reader)?;
-            }
-            for (text, cells) in texts.iter_mut().zip(&*cells).take(batch.len()) {
-                self.grid.characters(cells, text)?;
+            match &self.characters {
+                Characters::Columns { kernel, .. } => {
+                    let joined = kernel.read(batch.len(), reader)?;
+                    wide::take(kernel, &joined, texts, columns)?;
+                    turn(columns.digits(), &mut self.wide);
+                }
+                Characters::Rows(grid) => {
+                    for (place, cells) in cells.iter_mut().take(batch.len()).enumerate() {
+                        let wide = &mut self.wide[place * self.wide_len..][..self.wide_len];
+                        self.lanes.take(wide, cells, reader)?;
+                    }
+                    for (text, cells) in texts.iter_mut().zip(&*cells).take(batch.len()) {
+                        grid.characters(cells, text)?;
+                    }
+                }
             }
             for (place, part) in batch.iter().enumerate() {
                 let size = self.put_together(place, *part, &mut texts[place], reader, sink)?;
@@ -265,9 +311,25 @@ impl<'a> Coder<'a> {
         Ok(())
     }
 
+    /// Takes rows of which the words were read, at most sixteen of them, so that [`Self::put_together`] can follow.
+    ///
+    /// # Errors
+    /// [`CodecError`] when the words are no segments of this family.
+    pub(super) fn split(
+        &mut self,
+        joined: &Joined,
+        scratch: &mut Scratch,
+    ) -> Result<(), CodecError> {
+        if let Characters::Columns { kernel, .. } = &self.characters {
+            wide::take(kernel, joined, &mut scratch.texts, &mut scratch.columns)?;
+            turn(scratch.columns.digits(), &mut self.wide);
+        }
+        Ok(())
+    }
+
     /// Gives the id of a segment to `sink`, and returns its size.
     #[inline]
-    fn put_together(
+    pub(super) fn put_together(
         &mut self,
         place: usize,
         part: u32,
@@ -288,7 +350,10 @@ impl<'a> Coder<'a> {
                     for (number, column) in fixed.numbers.iter().zip(&mut columns) {
                         let (value, count) = column.join(self.row, &wide[used..]);
                         used += count;
-                        write_padded(value, &mut bytes[number.at..number.at + number.len])?;
+                        decimal::write_padded(
+                            value,
+                            &mut bytes[number.at..number.at + number.len],
+                        )?;
                     }
                     sink.push(bytes);
                     id_len += bytes.len();
@@ -335,6 +400,15 @@ impl<'a> Coder<'a> {
         }
         self.row += 1;
         Ok(size)
+    }
+}
+
+/// Puts digits row after row.
+fn turn(digits: &[[u32; ROWS]], rows: &mut [u32]) {
+    for (row, rows) in rows.chunks_exact_mut(digits.len().max(1)).enumerate() {
+        for (digit, digits) in rows.iter_mut().zip(digits) {
+            *digit = digits[row];
+        }
     }
 }
 
@@ -401,29 +475,6 @@ fn take_characters(
     Ok(())
 }
 
-/// The value of at most 18 decimal digits.
-fn value_of(digits: &[u8]) -> i64 {
-    digits.iter().fold(0i64, |value, digit| {
-        value
-            .wrapping_mul(10)
-            .wrapping_add(i64::from(digit.wrapping_sub(b'0')))
-    })
-}
-
-/// Fills `out` with the decimal digits of `value`, with leading zeros.
-fn write_padded(value: i64, out: &mut [u8]) -> Result<(), CodecError> {
-    let mut rest = u64::try_from(value).map_err(|_| CodecError::Malformed("a negative number"))?;
-    for place in out.iter_mut().rev() {
-        *place = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    if rest == 0 {
-        Ok(())
-    } else {
-        Err(CodecError::Malformed("a number with too many digits"))
-    }
-}
-
 /// The decimal digits of a number.
 pub(super) fn write_decimal(value: u32, digits: &mut [u8; 10]) -> &[u8] {
     let mut at = digits.len();
@@ -437,3 +488,6 @@ pub(super) fn write_decimal(value: u32, digits: &mut [u8; 10]) -> &[u8] {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

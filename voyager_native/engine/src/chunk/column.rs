@@ -81,12 +81,29 @@ impl Column {
         })
     }
 
+    /// Whether every value has one digit, which is [`Self::distance`].
+    pub(super) fn is_one_digit(&self) -> bool {
+        (2..=RADIX_LIMIT).contains(&self.radix)
+    }
+
+    /// How far a value is from the lowest one; 0 where it is listed.
+    #[inline]
+    pub(super) fn distance(&self, value: i64) -> u64 {
+        let distance = value.wrapping_sub(self.low).cast_unsigned();
+        if distance < self.radix { distance } else { 0 }
+    }
+
     /// Writes the digits of a value and returns how many they are; a listed value is written as 0.
     #[inline]
     pub(super) fn split(&self, value: i64, digits: &mut [u32]) -> usize {
-        let mut distance = value.wrapping_sub(self.low).cast_unsigned();
-        if distance >= self.radix {
-            distance = 0;
+        let mut distance = self.distance(value);
+        if self.radix <= RADIX_LIMIT {
+            // The usual case: one digit, or none.
+            let is_some = self.radix > 1;
+            if is_some {
+                digits[0] = distance as u32;
+            }
+            return usize::from(is_some);
         }
         let mut rest = self.radix;
         let mut count = 0;
@@ -102,6 +119,14 @@ impl Column {
     /// The value of the digits, and how many were used. Listed values are put in by [`Self::listed`].
     #[inline]
     pub(super) fn join(&self, digits: &[u32]) -> (i64, usize) {
+        if self.radix <= RADIX_LIMIT {
+            let is_some = self.radix > 1;
+            let distance = if is_some { u64::from(digits[0]) } else { 0 };
+            return (
+                self.low.wrapping_add_unsigned(distance),
+                usize::from(is_some),
+            );
+        }
         let mut distance = 0u64;
         let mut rest = self.radix;
         let mut count = 0u32;
@@ -112,6 +137,22 @@ impl Column {
             count += 1;
         }
         (self.low.wrapping_add_unsigned(distance), count as usize)
+    }
+
+    /// Whether these values, which are no differences, come back from their digits and from what is listed.
+    pub(super) fn gives_back(&self, values: &[i64]) -> bool {
+        if self.exceptions.is_empty() && self.radix <= RADIX_LIMIT {
+            // One digit, which is the distance.
+            let beyond = |value: &i64| value.wrapping_sub(self.low).cast_unsigned() >= self.radix;
+            return !values.iter().fold(false, |any, value| any | beyond(value));
+        }
+        let mut listed = self.listed();
+        let mut digits = [0; 4];
+        (0..).zip(values).all(|(row, value)| {
+            self.split(*value, &mut digits);
+            let joined = self.join(&digits).0;
+            listed.at(row).unwrap_or(joined) == *value
+        })
     }
 
     /// A cursor over the listed values, to be asked for every row in order.
@@ -206,6 +247,20 @@ fn suspicious(values: &[i64], low: i64, high: i64) -> bool {
         return false;
     }
     let middle = values[values.len() / 2];
+    if let (Ok(range), Ok(count)) = (u32::try_from(range), u32::try_from(values.len())) {
+        // The same in 64 bits: neither side can be beyond them but where the answer is no.
+        let spread = values
+            .iter()
+            .map(|value| {
+                if (low..=high).contains(value) {
+                    value.abs_diff(middle)
+                } else {
+                    0
+                }
+            })
+            .fold(0u64, u64::saturating_add);
+        return u64::from(range) * u64::from(count) > spread.saturating_mul(12);
+    }
     let spread = values
         .iter()
         .filter(|value| (low..=high).contains(*value))

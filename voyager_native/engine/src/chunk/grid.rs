@@ -14,11 +14,11 @@ pub(super) const STEP: usize = 32;
 
 /// An alphabet that consists of up to three stretches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretches {
+pub(super) struct Stretches {
     /// Codes of rank 0 of digits, capitals, small letters.
     offsets: [u8; 3],
     /// Ranks at which capitals and small letters begin.
-    begins: [u8; 2],
+    pub(super) begins: [u8; 2],
 }
 
 /// The stretches of the fixed alphabets.
@@ -32,7 +32,22 @@ static FIXED: [Option<Stretches>; ALPHABETS.len()] = {
     all
 };
 
+/// The stretches of an alphabet by its number and symbols, if it consists of some.
+pub(super) fn stretches_of(alphabet: u8, symbols: &[u8]) -> Option<Stretches> {
+    match FIXED.get(usize::from(alphabet)) {
+        Some(stretches) => *stretches,
+        None => Stretches::of(symbols),
+    }
+}
+
 impl Stretches {
+    /// The offset of digits; what has to be changed in it for capitals; and in that for small letters.
+    #[inline]
+    pub(super) const fn steps(self) -> [u8; 3] {
+        let [digits, capitals, small] = self.offsets;
+        [digits, digits ^ capitals, capitals ^ small]
+    }
+
     /// The stretches of sorted symbols, if they are stretches.
     const fn of(symbols: &[u8]) -> Option<Self> {
         let mut offsets = [0; 3];
@@ -91,19 +106,43 @@ pub(super) struct Grid<'a> {
     planes: Vec<u8>,
     /// Positions whose alphabet is no stretches: with its ranks and symbols.
     odd: Vec<(u8, &'a [u8; 256], &'a [u8])>,
-    /// Varying positions and the sizes of their alphabets.
-    spots: Vec<(u8, u16)>,
 }
 
 /// The radix by which characters of an alphabet are coded.
 ///
 /// Where next to nothing is lost (62 letters and digits: 0.05 bits) a power of two, which needs no division.
-const fn radix_for(symbols: usize) -> u16 {
+pub(super) const fn radix_for(symbols: usize) -> u16 {
     let power = symbols.next_power_of_two();
     if symbols * 1036 >= power * 1000 {
         power as u16
     } else {
         symbols as u16
+    }
+}
+
+/// The radices of the fixed alphabets.
+static RADICES: [u16; ALPHABETS.len()] = {
+    let mut all = [0; ALPHABETS.len()];
+    let mut number = 0;
+    while number < all.len() {
+        all[number] = radix_for(ALPHABETS[number].len());
+        number += 1;
+    }
+    all
+};
+
+/// Appends the varying positions of all fixed pieces, one after the other: where, alphabet, radix.
+pub(super) fn spots_of(family: &Family, out: &mut Vec<(u8, u8, u16)>) {
+    let mut start = 0;
+    for fixed in family.fixed() {
+        for &(at, alphabet) in &fixed.spots {
+            let radix = match RADICES.get(usize::from(alphabet)) {
+                Some(radix) => *radix,
+                None => radix_for(family.symbols(alphabet).len()),
+            };
+            out.push(((start + usize::from(at)) as u8, alphabet, radix));
+        }
+        start += fixed.template.len();
     }
 }
 
@@ -120,7 +159,6 @@ impl<'a> Grid<'a> {
         let width = len.next_multiple_of(STEP).min(CELLS);
         let mut planes = vec![0; PLANES * width];
         let mut odd = Vec::new();
-        let mut spots = Vec::with_capacity(len);
         let mut cut = planes.chunks_exact_mut(width.max(1));
         let mut plane = || cut.next().unwrap_or_default();
         let (digits, to_capitals, to_small) = (plane(), plane(), plane());
@@ -137,22 +175,15 @@ impl<'a> Grid<'a> {
             for &(at, alphabet) in &fixed.spots {
                 let at = start + usize::from(at);
                 let symbols = family.symbols(alphabet);
-                spots.push((at as u8, radix_for(symbols.len())));
                 most[at] = (symbols.len() - 1) as u8;
                 varies[at] = u8::MAX;
-                let stretches = match FIXED.get(usize::from(alphabet)) {
-                    Some(stretches) => *stretches,
-                    None => Stretches::of(symbols),
-                };
-                let Some(Stretches { offsets, begins }) = stretches else {
+                let Some(stretches) = stretches_of(alphabet, symbols) else {
                     is_plain[at] = 0;
                     odd.push((at as u8, family.ranks(alphabet), symbols));
                     continue;
                 };
-                digits[at] = offsets[0];
-                to_capitals[at] = offsets[0] ^ offsets[1];
-                to_small[at] = offsets[1] ^ offsets[2];
-                [capitals_at[at], small_at[at]] = begins;
+                [digits[at], to_capitals[at], to_small[at]] = stretches.steps();
+                [capitals_at[at], small_at[at]] = stretches.begins;
             }
             for number in &fixed.numbers {
                 // Numbers are coded apart: any character passes.
@@ -160,12 +191,7 @@ impl<'a> Grid<'a> {
             }
             start = end;
         }
-        Self {
-            width,
-            planes,
-            odd,
-            spots,
-        }
+        Self { width, planes, odd }
     }
 
     #[inline]
@@ -182,11 +208,6 @@ impl<'a> Grid<'a> {
             is_plain: plane(6),
             varies: plane(7),
         }
-    }
-
-    /// Varying positions and the sizes of their alphabets, in order.
-    pub(super) fn spots(&self) -> &[(u8, u16)] {
-        &self.spots
     }
 
     /// The ranks of characters.

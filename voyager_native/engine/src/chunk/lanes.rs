@@ -15,10 +15,10 @@ const LANE_LIMIT: u64 = 1 << 32;
 
 /// Neighbouring digits that are stored as one number: wide ones, then small ones.
 #[derive(Clone, Debug)]
-struct Lane {
-    wide: Range<usize>,
-    small: Range<usize>,
-    width: u32,
+pub(super) struct Lane {
+    pub(super) wide: Range<usize>,
+    pub(super) small: Range<usize>,
+    pub(super) width: u32,
     /// The one radix and the first of neighbouring cells, if the small digits are so.
     even: Option<(u32, usize)>,
 }
@@ -53,13 +53,13 @@ pub(super) struct Lanes {
 }
 
 /// The reciprocal by which a number below 2^32 is divided by a radix up to 2^24 exactly.
-const fn inverse(radix: u32) -> u64 {
+pub(super) const fn inverse(radix: u32) -> u64 {
     u64::MAX / radix as u64 + 1
 }
 
 /// Quotient and remainder.
 #[inline]
-const fn divide(value: u64, radix: u32, inverse: u64) -> (u64, u64) {
+pub(super) const fn divide(value: u64, radix: u32, inverse: u64) -> (u64, u64) {
     let quotient = ((value as u128 * inverse as u128) >> 64) as u64;
     (quotient, value - quotient * radix as u64)
 }
@@ -75,11 +75,11 @@ fn even(digits: &[Small]) -> Option<(u32, usize)> {
 
 /// Neighbouring cells whose digits have one power of two as radix: up to eight are coded at once.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    cell: usize,
-    len: usize,
+pub(super) struct Run {
+    pub(super) cell: usize,
+    pub(super) len: usize,
     /// Bits of a digit.
-    bits: u32,
+    pub(super) bits: u32,
     /// Every second of the digits, of their pairs, of their fours: where they stand in eight bytes.
     ones: u64,
     twos: u64,
@@ -200,6 +200,28 @@ fn spread_by<const RADIX: u32>(value: u32, cells: &mut [u8]) -> u64 {
     u64::from(value)
 }
 
+/// Fills `costs[k]` with the fewest bits for the first `k` digits, and where the last lane of them starts.
+pub(super) fn cheapest_lanes(radices: &[u32], costs: &mut Vec<(u32, usize)>) {
+    costs.clear();
+    costs.push((0, 0));
+    for end in 1..=radices.len() {
+        let mut best = (u32::MAX, 0);
+        let mut product = 1;
+        for start in (0..end).rev() {
+            product *= u64::from(radices[start]);
+            if product > LANE_LIMIT {
+                break;
+            }
+            let bits = costs[start].0 + width_of(product);
+            // Fewer lanes are faster, so an equally small longer one wins.
+            if bits <= best.0 {
+                best = (bits, start);
+            }
+        }
+        costs.push(best);
+    }
+}
+
 impl Lanes {
     /// Lays out wide digits with radices in 2..=[`RADIX_LIMIT`], and small ones with radices in 2..=256, each
     /// with the cell that holds it.
@@ -224,29 +246,13 @@ impl Lanes {
         }
         let small = lane_digits;
         let count = wide.len() + small.len();
-        let radix = |digit: usize| match digit.checked_sub(wide.len()) {
-            None => u64::from(wide[digit].0),
-            Some(digit) => u64::from(small[digit].radix),
-        };
-        // costs[k]: fewest bits for the first k digits, and where the last lane of them starts.
+        let radices: Vec<u32> = wide
+            .iter()
+            .map(|wide| wide.0)
+            .chain(small.iter().map(|digit| u32::from(digit.radix)))
+            .collect();
         let mut costs = Vec::with_capacity(count + 1);
-        costs.push((0, 0));
-        for end in 1..=count {
-            let mut best = (u32::MAX, 0);
-            let mut product = 1;
-            for start in (0..end).rev() {
-                product *= radix(start);
-                if product > LANE_LIMIT {
-                    break;
-                }
-                let bits = costs[start].0 + width_of(product);
-                // Fewer lanes are faster, so an equally small longer one wins.
-                if bits <= best.0 {
-                    best = (bits, start);
-                }
-            }
-            costs.push(best);
-        }
+        cheapest_lanes(&radices, &mut costs);
         let in_runs: u32 = runs.iter().map(|run| run.len as u32 * run.bits).sum();
         let width = costs[count].0 + in_runs;
         let mut lanes = Vec::with_capacity(8);
@@ -279,6 +285,26 @@ impl Lanes {
     /// Bits of one segment.
     pub(super) fn width(&self) -> u32 {
         self.width
+    }
+
+    /// The radices of the wide digits, with their reciprocals.
+    pub(super) fn wide(&self) -> &[(u32, u64)] {
+        &self.wide
+    }
+
+    /// The cells and the radices of the small digits that are in lanes.
+    pub(super) fn small(&self) -> impl Iterator<Item = (u8, u16)> {
+        self.small.iter().map(|digit| (digit.cell, digit.radix))
+    }
+
+    /// The lanes, which come first.
+    pub(super) fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    /// The digits in their own bits.
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
     }
 
     /// Appends the wide digits and the cells of a segment, each below its radix.

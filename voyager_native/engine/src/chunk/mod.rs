@@ -6,20 +6,36 @@
 
 mod alphabet;
 mod bits;
+mod checked;
 mod coder;
 mod column;
+mod decimal;
+mod description;
+mod file_row;
+mod first;
 mod grid;
 mod lanes;
+mod layout;
+mod lone;
+mod mixed;
 mod pieces;
 mod plan;
 mod record;
 mod release;
+mod rows;
+mod segments;
 mod survey;
+mod transpose;
+mod wide;
+mod words;
+mod work;
 
 use thiserror::Error;
 
-pub use record::{Encoder, Segment, Segments, decode, merge};
+pub use file_row::{FileRow, Numbers};
+pub use record::{Encoder, decode, decode_into, merge};
 pub use release::{ChunkEncoder, decode_chunk};
+pub use segments::{Segment, Segments};
 
 /// Version of what is written. Every version ever written can be read.
 pub const CODEC_VERSION: u8 = 1;

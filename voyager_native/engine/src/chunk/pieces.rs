@@ -10,13 +10,13 @@ pub(super) const LONGEST_ID: usize = 255;
 /// Number of the first alphabet that is listed in the family itself.
 pub(super) const FIRST_LISTED: u8 = ALPHABETS.len() as u8;
 
-const TEXT: u8 = 16;
-const ALTERNATING: u8 = 17;
-const LISTED: u8 = 18;
-const NUMBER: u8 = 19;
-const FIXED: u8 = 0;
-const PART: u8 = 1;
-const COUNTED: u8 = 2;
+pub(super) const TEXT: u8 = 16;
+pub(super) const ALTERNATING: u8 = 17;
+pub(super) const LISTED: u8 = 18;
+pub(super) const NUMBER: u8 = 19;
+pub(super) const FIXED: u8 = 0;
+pub(super) const PART: u8 = 1;
+pub(super) const COUNTED: u8 = 2;
 const VARIABLE: u8 = 3;
 
 /// Positions of a [`Fixed`] piece that are described together.
@@ -48,7 +48,7 @@ impl Item {
 }
 
 /// A number that stands at fixed positions of a [`Fixed`] piece.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FixedNumber {
     pub(super) at: usize,
     pub(super) len: usize,
@@ -56,9 +56,9 @@ pub(super) struct FixedNumber {
 }
 
 /// A stretch that is equally long in every id, ready for coding.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fixed {
-    /// The constant characters; other positions hold anything.
+    /// The constant characters; other positions are 0.
     pub(super) template: Vec<u8>,
     /// Varying positions and the number of their alphabet.
     pub(super) spots: Vec<(u8, u8)>,
@@ -67,7 +67,7 @@ pub(super) struct Fixed {
 }
 
 /// One part of every id of a family.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Equally long in every id.
     Fixed(Fixed),
@@ -94,7 +94,7 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Adds a stretch of fixed length; `template` has the characters of texts at their places.
+    /// Adds a stretch of fixed length; `template` has the characters of a text.
     pub(super) fn push_fixed(&mut self, items: Vec<Item>, template: Vec<u8>) {
         let mut fixed = Fixed {
             spots: Vec::with_capacity(template.len()),
@@ -104,6 +104,9 @@ impl Family {
         let mut at = 0;
         for item in &items {
             let mut spot = |alphabet: u8, at: usize| fixed.spots.push((at as u8, alphabet));
+            if !matches!(item, Item::Text { .. }) {
+                fixed.template[at..at + item.len()].fill(0);
+            }
             match item {
                 Item::Text { .. } => {}
                 Item::Run { alphabet, len } => (at..at + len).for_each(|at| spot(*alphabet, at)),
@@ -146,6 +149,16 @@ impl Family {
             Some(symbols) => symbols,
             None => &self.listed[(alphabet - FIRST_LISTED) as usize].0,
         }
+    }
+
+    /// The symbols of the alphabets of its own.
+    pub(super) fn listed(&self) -> impl Iterator<Item = &[u8]> {
+        self.listed.iter().map(|(symbols, _)| symbols.as_slice())
+    }
+
+    /// Whether both are described alike.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.pieces == other.pieces && self.listed().eq(other.listed())
     }
 
     /// The pieces of fixed length.
@@ -279,6 +292,24 @@ fn read_alphabet(reader: &mut Reader<'_>) -> Result<u8, CodecError> {
         Ok(alphabet)
     } else {
         Err(CodecError::Malformed("an unknown alphabet"))
+    }
+}
+
+/// A family of one piece of fixed length that is one item, before that item.
+pub(super) const ONE_TEXT: [u8; 3] = [1, FIXED, 1];
+
+/// Appends what stands before the bytes of a text.
+pub(super) fn write_text_head(len: usize, out: &mut Vec<u8>) {
+    write_head(TEXT, len, out);
+}
+
+/// The length of a text whose bytes come next, if it is a text.
+pub(super) fn read_text_head(reader: &mut Reader<'_>) -> Option<usize> {
+    let head = reader.byte().ok()?;
+    (head & 31 == TEXT).then_some(())?;
+    match head >> 5 {
+        0 => reader.count(LONGEST_ID).ok(),
+        short => Some(short as usize),
     }
 }
 

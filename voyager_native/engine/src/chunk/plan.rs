@@ -7,9 +7,11 @@ use super::alphabet::{
 };
 use super::coder::write_decimal;
 use super::column::Column;
+use super::decimal;
+use super::grid::CELLS;
 use super::pieces::{Family, Item, Piece};
-use super::record::Segment;
-use super::survey::{Columns, MARKS, Texts};
+use super::segments::Segment;
+use super::survey::{Columns, Look, MARKS, Texts};
 
 /// Describing one more item costs about this, in sixteenths of a bit.
 const ITEM_COST: u64 = 16 * 16;
@@ -20,8 +22,7 @@ pub(super) struct Planner {
     values: Vec<i64>,
     deltas: Vec<i64>,
     sorted: Vec<i64>,
-    /// Whether every character is looked at for its kind.
-    pub(super) is_exact: bool,
+    pub(super) look: Look,
 }
 
 impl Planner {
@@ -69,7 +70,7 @@ impl Planner {
 
     /// Ids that are equally long but for the part number, which stands at the same place in all.
     fn with_part_number(&mut self, rows: &[Segment<'_>]) -> Option<Family> {
-        let (base, before, after) = place_of_part(rows)?;
+        let (base, before, after) = place_of_part(rows, self.look)?;
         let texts = Texts::Around {
             rows,
             before,
@@ -136,7 +137,7 @@ impl Planner {
                 fields
                     .iter()
                     .zip(parts)
-                    .all(|(field, part)| decimal(field) == Some(i64::from(*part) - base))
+                    .all(|(field, part)| plain_decimal(field) == Some(i64::from(*part) - base))
             })
         {
             family.pieces.push(Piece::Part {
@@ -149,7 +150,7 @@ impl Planner {
             .push(fields.iter().map(|field| field.len() as u8).collect());
         self.values.clear();
         self.values
-            .extend(fields.iter().map_while(|field| decimal(field)));
+            .extend(fields.iter().map_while(|field| plain_decimal(field)));
         let kinds = fields
             .iter()
             .flat_map(|field| field.iter())
@@ -195,10 +196,7 @@ impl Planner {
 
     /// What is at each position of texts.
     fn columns(&self, texts: &Texts<'_>) -> Columns {
-        let mut columns = Columns::of(texts);
-        if self.is_exact {
-            columns.look_at_all(texts);
-        }
+        let mut columns = Columns::of(texts, self.look);
         if texts.count() <= 3 {
             columns.mark_tokens();
         }
@@ -213,7 +211,9 @@ impl Planner {
         columns: &Columns,
         stretch: Range<usize>,
     ) {
-        let template = stretch.clone().map(|at| texts.byte(0, at)).collect();
+        let mut text = [0; CELLS];
+        texts.fill(&mut text, 0);
+        let template = text[stretch.clone()].to_vec();
         family.push_fixed(self.items(texts, columns, stretch), template);
     }
 
@@ -245,7 +245,7 @@ impl Planner {
                 }
             }
             at += run.len;
-            push_run(&mut runs, run, count as u64);
+            push_run(&mut runs, run, count as u64, self.look);
         }
         describe(&runs, &mut specials, texts)
     }
@@ -277,9 +277,12 @@ impl Planner {
         }
         self.values.clear();
         for row in 0..count {
-            let value = (at..end).fold(0, |value, at| {
-                value * 10 + i64::from(texts.byte(row, at).wrapping_sub(b'0'))
-            });
+            let value = match texts.slice(row, at..end) {
+                Some(digits) => decimal::value_of(digits),
+                None => (at..end).fold(0, |value, at| {
+                    value * 10 + i64::from(texts.byte(row, at).wrapping_sub(b'0'))
+                }),
+            };
             self.values.push(value);
         }
         let (column, cost) = self.column();
@@ -311,26 +314,31 @@ struct Run {
 /// A listed alphabet of up to four symbols, when that is cheaper than the alphabet of the kinds.
 fn few_symbols(texts: &Texts<'_>, kinds: u8, at: usize) -> Option<Item> {
     let count = texts.count();
-    let mut symbols = [0; 4];
-    let mut len = 0;
-    for row in 0..count {
-        let byte = texts.byte(row, at);
-        if !symbols[..len].contains(&byte) {
-            *symbols.get_mut(len)? = byte;
-            len += 1;
+    let mut seen = [0u64; 4];
+    // Most positions that seem to have few symbols show more of them soon.
+    for start in (0..count).step_by(16) {
+        for row in start..count.min(start + 16) {
+            let byte = texts.byte(row, at);
+            seen[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+        if seen.iter().map(|some| some.count_ones()).sum::<u32>() > 4 {
+            return None;
         }
     }
-    let symbols = &mut symbols[..len];
-    symbols.sort_unstable();
+    let mut symbols = Vec::with_capacity(4);
+    for (quarter, mut some) in (0..4u8).zip(seen) {
+        while some != 0 {
+            symbols.push(quarter << 6 | some.trailing_zeros() as u8);
+            some &= some - 1;
+        }
+    }
+    let len = symbols.len();
     let gain = COST16_OF_KINDS[kinds as usize].saturating_sub(COST16[len]) * count as u64;
-    (gain > ITEM_COST + 128 * len as u64).then(|| Item::Listed {
-        symbols: symbols.to_vec(),
-        len: 1,
-    })
+    (gain > ITEM_COST + 128 * len as u64).then_some(Item::Listed { symbols, len: 1 })
 }
 
 /// Appends a run; joins it with those before it where describing them apart costs more than it saves.
-fn push_run(runs: &mut Vec<Run>, mut run: Run, count: u64) {
+fn push_run(runs: &mut Vec<Run>, mut run: Run, count: u64, look: Look) {
     let cost = |kinds: u8| COST16_OF_KINDS[kinds as usize];
     // Letters a-f alone are letters, with digits they are hexadecimal: a union may be cheaper.
     let loss = |union: u8, run: &Run| run.len as u64 * cost(union).saturating_sub(cost(run.kinds));
@@ -339,6 +347,9 @@ fn push_run(runs: &mut Vec<Run>, mut run: Run, count: u64) {
             (What::Text, What::Text) => {}
             (What::Varying, What::Varying) => {
                 let union = before.kinds | run.kinds;
+                // Digits are so few of the letters and digits that some characters may have none by chance.
+                let is_chance = (before.kinds ^ run.kinds) == kind::DIGIT;
+                let count = if is_chance { look.looked(count) } else { count };
                 if (loss(union, before) + loss(union, &run)) * count >= ITEM_COST {
                     break;
                 }
@@ -440,7 +451,7 @@ fn alphabet_of(kinds: u8, characters: impl IntoIterator<Item = u8>) -> u8 {
 }
 
 /// The value of a decimal number without leading zeros, of at most 18 digits.
-fn decimal(field: &[u8]) -> Option<i64> {
+fn plain_decimal(field: &[u8]) -> Option<i64> {
     let plain = (1..=18).contains(&field.len())
         && (field[0] != b'0' || field.len() == 1)
         && field.iter().all(u8::is_ascii_digit);
@@ -478,16 +489,32 @@ fn same_shape(left: &[u8], right: &[u8]) -> bool {
 /// A number that is the same for ids of one shape: a hash of their separators.
 pub(super) fn shape_of(id: &[u8]) -> u64 {
     let mut shape = 0u64;
-    let mut is_word = false;
-    for byte in id {
-        let is_mark = !byte.is_ascii_alphanumeric();
-        if is_mark {
-            let mark = u64::from(*byte) << 1 | u64::from(is_word);
+    let mut word_start = 0;
+    let (eights, rest) = id.as_chunks();
+    let mut last = [b'0'; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    for (start, eight) in (0..).step_by(8).zip(eights.iter().chain([&last])) {
+        let mut marks = marks_of(u64::from_le_bytes(*eight));
+        while marks != 0 {
+            let at = start + (marks.trailing_zeros() / 8) as usize;
+            marks &= marks - 1;
+            let mark = u64::from(id[at]) << 1 | u64::from(at > word_start);
             shape = (shape.rotate_left(5) ^ mark).wrapping_mul(0x517c_c1b7_2722_0a95);
+            word_start = at + 1;
         }
-        is_word = !is_mark;
     }
-    shape << 1 | u64::from(is_word)
+    shape << 1 | u64::from(id.len() > word_start)
+}
+
+/// The highest bits of those of eight bytes that are neither letters nor digits.
+const fn marks_of(bytes: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    // The highest bit of a sum says that a byte without its own is at least that character.
+    let low = bytes & (0x7f * ONES);
+    let small = low | (0x20 * ONES);
+    let digit = (low + (0x80 - b'0' as u64) * ONES) & !(low + (0x7f - b'9' as u64) * ONES);
+    let letter = (small + (0x80 - b'a' as u64) * ONES) & !(small + (0x7f - b'z' as u64) * ONES);
+    !((digit | letter) & !bytes) & (0x80 * ONES)
 }
 
 /// Length of the letters and digits at the start.
@@ -498,8 +525,11 @@ fn word_len(id: &[u8]) -> usize {
 }
 
 /// Where the part number stands in all ids: what is taken off it, bytes before it, bytes after it.
-fn place_of_part(rows: &[Segment<'_>]) -> Option<(u32, usize, usize)> {
-    let longest = rows.iter().max_by_key(|row| (row.part, row.id))?;
+///
+/// The parts ascend.
+fn place_of_part(rows: &[Segment<'_>], look: Look) -> Option<(u32, usize, usize)> {
+    let longest = rows.last()?;
+    let step = look.step(rows.len());
     let mut digits = [0; 10];
     for base in [0, 1] {
         let Some(value) = longest.part.checked_sub(base) else {
@@ -507,11 +537,11 @@ fn place_of_part(rows: &[Segment<'_>]) -> Option<(u32, usize, usize)> {
         };
         let wanted = write_decimal(value, &mut digits).to_vec();
         for (before, window) in longest.id.windows(wanted.len()).enumerate() {
-            if window != wanted {
+            if window[0] != wanted[0] || window != wanted {
                 continue;
             }
             let after = longest.id.len() - before - wanted.len();
-            let everywhere = rows.iter().all(|row| {
+            let everywhere = rows.iter().step_by(step).all(|row| {
                 let Some(value) = row.part.checked_sub(base) else {
                     return false;
                 };
@@ -526,4 +556,21 @@ fn place_of_part(rows: &[Segment<'_>]) -> Option<(u32, usize, usize)> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_neither_letter_nor_digit_is_a_mark() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                let mut bytes = *b"a0Z9zA5b";
+                bytes[place] = byte;
+                let mark = u64::from(!byte.is_ascii_alphanumeric()) << (8 * place + 7);
+                assert_eq!(marks_of(u64::from_le_bytes(bytes)), mark);
+            }
+        }
+    }
 }

@@ -8,94 +8,33 @@
 //! Integers are little endian groups of seven bits. The header describes, the body holds what is random:
 //! nothing in the body gets smaller by compression.
 
+use std::cell::RefCell;
+
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bits::{BitReader, BitWriter, Reader, put_varint};
-use super::coder::{Coder, Scratch, Sink};
+use super::bits::{BitReader, BitWriter, Reader, put_varint, varint_len};
+use super::checked::Checked;
+use super::coder::{Coder, Sink};
 use super::column::{Column, Listed};
 use super::lanes::width_of;
+use super::layout::Scratch;
+use super::lone;
+use super::mixed;
 use super::pieces::{Family, LONGEST_ID};
 use super::plan::{Planner, shape_of};
+use super::segments::{Segment, Segments};
+use super::survey::{LEAST_FOR_SOME, Look};
+use super::work::Work;
 use super::{CODEC_VERSION, CodecError};
 
-/// One article of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment<'a> {
-    /// Part number.
-    pub part: u32,
-    /// Size of the article in bytes as the overview gives it; 0 when unknown.
-    pub size: u32,
-    /// Message-id without angle brackets, 1 to 255 bytes.
-    pub id: &'a [u8],
-}
-
-/// Segments in columns.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Segments {
-    parts: Vec<u32>,
-    sizes: Vec<u32>,
-    ids: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Segments {
-    /// Number of segments.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Whether there is no segment.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// The segment at `index`.
-    ///
-    /// # Panics
-    /// When there is none.
-    #[must_use]
-    pub fn get(&self, index: usize) -> Segment<'_> {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        Segment {
-            part: self.parts[index],
-            size: self.sizes[index],
-            id: &self.ids[start..self.ends[index]],
-        }
-    }
-
-    /// All segments in order.
-    #[must_use]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Segment<'_>> {
-        (0..self.len()).map(|index| self.get(index))
-    }
-
-    /// Appends a segment.
-    pub fn push(&mut self, segment: Segment<'_>) {
-        self.parts.push(segment.part);
-        self.sizes.push(segment.size);
-        self.ids.extend_from_slice(segment.id);
-        self.ends.push(self.ids.len());
-    }
-
-    /// Takes all segments out and keeps the memory.
-    pub fn clear(&mut self) {
-        self.parts.clear();
-        self.sizes.clear();
-        self.ids.clear();
-        self.ends.clear();
-    }
-}
-
 /// Most families of one record.
-const MOST_FAMILIES: usize = 16;
+pub(super) const MOST_FAMILIES: usize = 16;
 /// Families that are looked for before the rest is stored without knowledge.
 const SOUGHT_FAMILIES: usize = 8;
 
-const CONSECUTIVE: u64 = 0;
-const BITMAP: u64 = 1;
-const GAPS: u64 = 2;
+pub(super) const CONSECUTIVE: u64 = 0;
+pub(super) const BITMAP: u64 = 1;
+pub(super) const GAPS: u64 = 2;
 
 /// Encodes files, one after the other, with the same work space.
 #[derive(Debug, Default)]
@@ -106,6 +45,8 @@ pub struct Encoder {
     header: Vec<u8>,
     sizes: Vec<i64>,
     sorted: Vec<i64>,
+    /// Part numbers as they come back.
+    parts: Vec<u32>,
 }
 
 impl Encoder {
@@ -137,44 +78,28 @@ impl Encoder {
             return Err(CodecError::IdLength);
         }
         let start = out.len();
-        for is_exact in [false, true] {
-            self.planner.is_exact = is_exact;
-            let (families, choices) = self.families(segments);
-            if self.write(segments, &families, &choices, out).is_ok()
-                && Self::is_faithful(segments, &out[start..])
-            {
+        if let [segment] = segments {
+            self.header.clear();
+            lone::write(segment, &mut self.header);
+            join(&self.header, &lone::BODY, out);
+            let record = split(&out[start..]);
+            if record.is_ok_and(|(header, body)| lone::read(header, body) == Some(*segment)) {
                 return Ok(());
             }
             out.truncate(start);
         }
-        let family = self.planner.fallback(segments);
-        self.write(segments, &[family], &[], out)?;
-        if Self::is_faithful(segments, &out[start..]) {
-            return Ok(());
+        for look in [Look::Some, Look::All, Look::Exact] {
+            if look == Look::Some && segments.len() < LEAST_FOR_SOME {
+                continue;
+            }
+            self.planner.look = look;
+            let (families, choices) = self.families(segments);
+            if self.write(segments, &families, &choices, out).is_ok() {
+                return Ok(());
+            }
         }
-        out.truncate(start);
-        Err(CodecError::Unfaithful)
-    }
-
-    /// Whether the record decodes to these segments.
-    fn is_faithful(segments: &[Segment<'_>], record: &[u8]) -> bool {
-        let Ok((header, body)) = split(record) else {
-            return false;
-        };
-        let mut parts = Vec::with_capacity(segments.len());
-        let mut compare = Compare {
-            rest: segments.first().map_or(&[], |segment| segment.id),
-            segments: segments.iter(),
-            is_same: true,
-        };
-        decode_some(header, body, usize::MAX, &mut parts, &mut compare).is_ok()
-            && compare.is_same
-            && compare.segments.next().is_none()
-            && parts.len() == segments.len()
-            && parts
-                .iter()
-                .zip(segments)
-                .all(|(part, segment)| *part == segment.part)
+        let family = self.planner.fallback(segments);
+        self.write(segments, &[family], &[], out)
     }
 
     /// The families of the ids, and which of them each id belongs to: nothing when there is but one.
@@ -226,6 +151,7 @@ impl Encoder {
         (families, choices)
     }
 
+    /// Appends the record with these families, once it is proven to give the segments back.
     fn write(
         &mut self,
         segments: &[Segment<'_>],
@@ -237,6 +163,12 @@ impl Encoder {
         self.sizes
             .extend(segments.iter().map(|segment| i64::from(segment.size)));
         let (sizes, _) = Column::plan(&self.sizes, None, &mut self.sorted);
+        let work = Work {
+            segments,
+            sizes: &sizes,
+            families,
+            choices,
+        };
         self.header.clear();
         write_parts(segments, &mut self.header);
         if !segments.is_empty() {
@@ -255,22 +187,29 @@ impl Encoder {
             }
         }
         self.writer.clear();
-        let mut coders: Vec<Coder<'_>> = families
-            .iter()
-            .map(|family| Coder::new(family, &sizes))
-            .collect();
-        let widest = coders.iter().map(Coder::width).max().unwrap_or(0);
-        self.writer
-            .reserve(u64::from(widest) * segments.len() as u64);
         let scratch = self.scratch.get_or_insert_with(|| Box::new(Scratch::new()));
-        if let [coder] = &mut coders[..] {
-            coder.put(segments, scratch, &mut self.writer)?;
-        } else {
-            for (segment, choice) in segments.chunks(1).zip(choices) {
-                coders[usize::from(*choice)].put(segment, scratch, &mut self.writer)?;
+        let checked: Option<Vec<Checked<'_>>> = families
+            .iter()
+            .map(|family| Checked::new(family, &sizes, scratch))
+            .collect();
+        self.parts.clear();
+        if let Some(mut coders) = checked {
+            work.put_checked(&mut coders, scratch, &mut self.writer)?;
+            let body = self.writer.finish();
+            if !sizes.gives_back(&self.sizes)
+                || !work.is_described(&self.header, body, &mut self.parts)
+            {
+                return Err(CodecError::Unfaithful);
             }
+            join(&self.header, body, out);
+            return Ok(());
         }
-        join(&self.header, self.writer.finish(), out);
+        work.put(scratch, &mut self.writer)?;
+        let body = self.writer.finish();
+        if !work.comes_back(&self.header, body, &mut self.parts, scratch) {
+            return Err(CodecError::Unfaithful);
+        }
+        join(&self.header, body, out);
         Ok(())
     }
 }
@@ -313,10 +252,11 @@ fn write_parts(segments: &[Segment<'_>], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads what [`write_parts`] wrote, for at most `most` segments.
+/// Reads what [`write_parts`] wrote, for at most `most` segments; appends at least the first `wanted` parts.
 fn read_parts(
     reader: &mut Reader<'_>,
     most: usize,
+    wanted: usize,
     parts: &mut Vec<u32>,
 ) -> Result<usize, CodecError> {
     let head = reader.varint()?;
@@ -335,7 +275,13 @@ fn read_parts(
         Ok(())
     };
     match head & 3 {
-        CONSECUTIVE => (0..count as u64).try_for_each(push)?,
+        CONSECUTIVE => {
+            let last = first
+                .checked_add(count as u32 - 1)
+                .filter(|_| u32::try_from(count).is_ok())
+                .ok_or(CodecError::Malformed("a part number of more than 32 bits"))?;
+            parts.extend((first..=last).take(wanted));
+        }
         BITMAP => {
             let len = reader.count(reader.rest().len())?;
             let bits = reader.bytes(len)?;
@@ -375,7 +321,10 @@ pub fn decode(record: &[u8]) -> Result<Segments, CodecError> {
 }
 
 /// [`decode`] that appends to `segments`; what was appended before an error is of no use.
-pub(super) fn decode_into(record: &[u8], segments: &mut Segments) -> Result<(), CodecError> {
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_into(record: &[u8], segments: &mut Segments) -> Result<(), CodecError> {
     let (header, body) = split(record)?;
     decode_parts(header, body, segments)
 }
@@ -408,6 +357,11 @@ pub(super) fn join(header: &[u8], body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&checksum.to_le_bytes());
 }
 
+/// Length of the record that has this header and body.
+pub(super) const fn joined_len(header: &[u8], body: &[u8]) -> usize {
+    1 + varint_len(header.len() as u64) + header.len() + body.len() + 4
+}
+
 /// Decodes a header and a body of the current version.
 fn decode_parts(header: &[u8], body: &[u8], segments: &mut Segments) -> Result<(), CodecError> {
     decode_up_to(header, body, usize::MAX, segments)
@@ -422,12 +376,21 @@ pub(super) fn decode_first(
     decode_up_to(header, body, 1, segments)
 }
 
+thread_local! {
+    /// Work space of decoding: clearing it for every record would take longer than a short record does.
+    static SCRATCH: RefCell<Box<Scratch>> = RefCell::new(Box::new(Scratch::new()));
+}
+
 fn decode_up_to(
     header: &[u8],
     body: &[u8],
     wanted: usize,
     segments: &mut Segments,
 ) -> Result<(), CodecError> {
+    if let (1.., Some(segment)) = (wanted, lone::read(header, body)) {
+        segments.push(segment);
+        return Ok(());
+    }
     let Segments {
         parts,
         sizes,
@@ -440,7 +403,9 @@ fn decode_up_to(
         ends,
         is_beyond: false,
     };
-    decode_some(header, body, wanted, parts, &mut collect)?;
+    SCRATCH.with_borrow_mut(|scratch| {
+        decode_some(header, body, wanted, parts, scratch, &mut collect)
+    })?;
     parts.truncate(collect.ends.len());
     if collect.is_beyond {
         return Err(CodecError::Malformed("a size of more than 32 bits"));
@@ -471,39 +436,6 @@ impl Sink for Collect<'_> {
     }
 }
 
-/// Compares what is decoded with what it should be.
-struct Compare<'a> {
-    /// From the current segment on.
-    segments: std::slice::Iter<'a, Segment<'a>>,
-    /// What is left of the id of the current segment.
-    rest: &'a [u8],
-    is_same: bool,
-}
-
-impl Sink for Compare<'_> {
-    #[inline]
-    fn push(&mut self, bytes: &[u8]) {
-        match self.rest.split_at_checked(bytes.len()) {
-            Some((found, rest)) => {
-                self.is_same &= found == bytes;
-                self.rest = rest;
-            }
-            None => self.is_same = false,
-        }
-    }
-
-    #[inline]
-    fn end(&mut self, size: i64) {
-        let is_right = |segment: &Segment<'_>| i64::from(segment.size) == size;
-        self.is_same &= self.rest.is_empty() && self.segments.next().is_some_and(is_right);
-        self.rest = self
-            .segments
-            .as_slice()
-            .first()
-            .map_or(&[], |segment| segment.id);
-    }
-}
-
 /// Puts listed sizes in the place of coded ones.
 struct Listing<'a, S> {
     sink: &'a mut S,
@@ -524,38 +456,76 @@ impl<S: Sink> Sink for Listing<'_, S> {
     }
 }
 
+/// What the header of a record says, but for the parts.
+pub(super) struct Header<'a> {
+    pub(super) count: usize,
+    pub(super) sizes: Column,
+    pub(super) families: Vec<Family>,
+    pub(super) choices: BitReader<'a>,
+}
+
+impl<'a> Header<'a> {
+    /// Reads a header; appends at least the first `wanted` part numbers to `parts`.
+    pub(super) fn read(
+        header: &'a [u8],
+        body: &[u8],
+        wanted: usize,
+        parts: &mut Vec<u32>,
+    ) -> Result<Self, CodecError> {
+        let mut reader = Reader::new(header);
+        // Every segment has at least one bit in the body, so the body bounds what is allocated.
+        let most = body.len().saturating_mul(8);
+        let count = read_parts(&mut reader, most, wanted, parts)?;
+        if count == 0 {
+            return Ok(Self {
+                count,
+                sizes: Column::default(),
+                families: Vec::new(),
+                choices: BitReader::new(&[]),
+            });
+        }
+        let sizes = Column::read(&mut reader, count)?;
+        let family_count = reader.count(MOST_FAMILIES)?;
+        if family_count == 0 {
+            return Err(CodecError::Malformed("segments without a family"));
+        }
+        Ok(Self {
+            count,
+            sizes,
+            families: (0..family_count)
+                .map(|_| Family::read(&mut reader, count))
+                .collect::<Result<_, _>>()?,
+            choices: BitReader::new(reader.rest()),
+        })
+    }
+}
+
 /// Gives at most `wanted` segments of a header and a body to `sink`; appends all part numbers to `parts`.
-fn decode_some(
+pub(super) fn decode_some(
     header: &[u8],
     body: &[u8],
     wanted: usize,
     parts: &mut Vec<u32>,
+    scratch: &mut Scratch,
     sink: &mut impl Sink,
 ) -> Result<(), CodecError> {
-    let mut reader = Reader::new(header);
-    // Every segment has at least one bit in the body, so the body bounds what is allocated.
-    let most = body.len().saturating_mul(8);
     let start = parts.len();
-    let count = read_parts(&mut reader, most, parts)?;
+    let Header {
+        count,
+        sizes,
+        families,
+        mut choices,
+    } = Header::read(header, body, wanted, parts)?;
     if count == 0 {
         return Ok(());
     }
-    let sizes = Column::read(&mut reader, count)?;
-    let family_count = reader.count(MOST_FAMILIES)?;
-    if family_count == 0 {
-        return Err(CodecError::Malformed("segments without a family"));
-    }
-    let families = (0..family_count)
-        .map(|_| Family::read(&mut reader, count))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut choices = BitReader::new(reader.rest());
+    let family_count = families.len();
     let width = width_of(family_count as u64);
     let mut coders: Vec<Coder<'_>> = families
         .iter()
-        .map(|family| Coder::new(family, &sizes))
+        .map(|family| Coder::new(family, &sizes, count.min(wanted), family_count, scratch))
         .collect();
     let mut bits = BitReader::new(body);
-    let mut scratch = Scratch::new();
     let wanted = &parts[start..start + count.min(wanted)];
     let mut sink = Listing {
         sink,
@@ -563,15 +533,10 @@ fn decode_some(
         row: 0,
     };
     if let [coder] = &mut coders[..] {
-        return coder.take(wanted, &mut scratch, &mut bits, &mut sink);
+        return coder.take(wanted, scratch, &mut bits, &mut sink);
     }
-    for part in wanted.chunks(1) {
-        let coder = coders
-            .get_mut(choices.take(width)? as usize)
-            .ok_or(CodecError::Malformed("an unknown family"))?;
-        coder.take(part, &mut scratch, &mut bits, &mut sink)?;
-    }
-    Ok(())
+    let choose = || choices.take(width).map(|choice| choice as u8);
+    mixed::take(&mut coders, wanted, choose, scratch, &mut bits, &mut sink)
 }
 
 /// The record of the segments of several records of one file.

@@ -6,25 +6,42 @@
 //! The description holds the columns of the files table, row after row of each, and the headers of the records.
 //! The bodies are random and stay as they are.
 
-use std::io::Read;
+use std::cell::RefCell;
 
-use memchr::memmem;
+use memchr::{memchr, memchr_iter, memmem};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bits::{Reader, put_varint, unzigzag, zigzag};
-use super::record::{Segments, decode_first, join, split};
+use super::bits::{Reader, put_varint, zigzag};
+use super::description::{Before, Columns, Expected, PARTS, REPEATED, read};
+use super::file_row::{FileRow, Numbers};
+use super::first::FirstId;
+use super::record::{decode_first, joined_len, split};
+use super::segments::Segments;
 use super::{CODEC_VERSION, CodecError};
-use crate::tables::{Files, TextColumn};
+use crate::tables::Files;
+use crate::text::to_utf8;
 
 /// Largest description in bytes.
 const DESCRIPTION_LIMIT: u64 = 1 << 27;
-const ZSTD_LEVEL: i32 = 6;
+/// A higher level costs more time and saves less than a thousandth of a chunk.
+const ZSTD_LEVEL: i32 = 1;
+/// For short descriptions: leaves single characters as they are, which needs no tables.
+const SHORT_ZSTD_LEVEL: i32 = -1;
+/// Length from which tables are worth their room and the time that they take.
+const LEAST_FOR_TABLES: usize = 512;
+/// Places of a first letter that are tried before a search is prepared.
+const QUICK_PLACES: usize = 32;
 
 /// Encodes chunks, one after the other, with the same work space.
 pub struct ChunkEncoder {
     compressor: zstd::bulk::Compressor<'static>,
+    for_short: zstd::bulk::Compressor<'static>,
+    decompressor: zstd::bulk::Decompressor<'static>,
     description: Vec<u8>,
-    headers: Vec<u8>,
+    compressed: Vec<u8>,
+    /// The description as it comes back.
+    back: Vec<u8>,
+    ids: Ids,
 }
 
 impl ChunkEncoder {
@@ -34,20 +51,20 @@ impl ChunkEncoder {
     /// [`CodecError::Compression`] when there is no memory for a compressor.
     pub fn new() -> Result<Self, CodecError> {
         Ok(Self {
-            compressor: zstd::bulk::Compressor::new(ZSTD_LEVEL)
-                .map_err(|_| CodecError::Compression)?,
+            compressor: compressor(ZSTD_LEVEL)?,
+            for_short: compressor(SHORT_ZSTD_LEVEL)?,
+            decompressor: zstd::bulk::Decompressor::new().map_err(|_| CodecError::Compression)?,
             description: Vec::new(),
-            headers: Vec::new(),
+            compressed: Vec::new(),
+            back: Vec::new(),
+            ids: Ids::default(),
         })
     }
 
     /// The chunk of these rows of `files`, whose records are `payloads` (one for each row of `rows`).
     ///
-    /// The chunk is decoded and compared before this returns.
-    ///
     /// # Errors
-    /// [`CodecError`] when a payload is no whole record, when there are too many files for one chunk, or when
-    /// the chunk would not give them back.
+    /// As [`Self::encode_into`].
     pub fn encode(
         &mut self,
         files: &Files,
@@ -57,127 +74,202 @@ impl ChunkEncoder {
         if rows.len() != payloads.len() {
             return Err(CodecError::Malformed("other numbers of files and payloads"));
         }
-        let parts = payloads
+        let rows = rows.iter().zip(payloads);
+        let rows: Vec<_> = rows
+            .map(|(row, payload)| FileRow::of(files, *row, payload))
+            .collect();
+        let mut out = Vec::new();
+        self.encode_into(&rows, &mut out)?;
+        Ok(out)
+    }
+
+    /// Appends the chunk of these files.
+    ///
+    /// Before this returns the description is decoded and compared, and so are the headers and the bodies of
+    /// all records; that a record is its segments was verified when it was made, and its checksum is looked
+    /// at here.
+    ///
+    /// # Errors
+    /// [`CodecError`] when a payload is no whole record, when there are too many files for one chunk, or when
+    /// the chunk would not give them back. Then `out` is as it was.
+    pub fn encode_into(
+        &mut self,
+        rows: &[FileRow<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let start = out.len();
+        let result = self.write(rows, out);
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+
+    fn write(&mut self, rows: &[FileRow<'_>], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let parts = rows
             .iter()
-            .map(|payload| split(payload))
+            .map(|row| split(row.payload))
             .collect::<Result<Vec<_>, _>>()?;
         self.description.clear();
-        self.headers.clear();
-        write_columns(files, rows, &parts, &mut self.description)?;
+        write_columns(rows, &parts, &mut self.description, &mut self.ids)?;
         for (header, body) in &parts {
             put_varint(&mut self.description, header.len() as u64);
             put_varint(&mut self.description, body.len() as u64);
-            self.headers.extend_from_slice(header);
         }
-        self.description.extend_from_slice(&self.headers);
+        for (header, _) in &parts {
+            self.description.extend_from_slice(header);
+        }
         if self.description.len() as u64 > DESCRIPTION_LIMIT {
             return Err(CodecError::Malformed("too many files for one chunk"));
         }
-        let compressed = self
-            .compressor
-            .compress(&self.description)
+        self.compressed.clear();
+        self.compressed
+            .reserve(zstd::zstd_safe::compress_bound(self.description.len()));
+        let compressor = if self.description.len() < LEAST_FOR_TABLES {
+            &mut self.for_short
+        } else {
+            &mut self.compressor
+        };
+        compressor
+            .compress_to_buffer(&self.description, &mut self.compressed)
             .map_err(|_| CodecError::Compression)?;
         let bodies: usize = parts.iter().map(|(_, body)| body.len()).sum();
-        let mut out = Vec::with_capacity(compressed.len() + bodies + 16);
+        out.reserve(self.compressed.len() + bodies + 24);
+        let start = out.len();
         out.push(CODEC_VERSION);
-        put_varint(&mut out, compressed.len() as u64);
-        out.extend_from_slice(&compressed);
+        put_varint(out, self.compressed.len() as u64);
+        let description = out.len();
+        out.extend_from_slice(&self.compressed);
+        let bodies = out.len();
         for (_, body) in &parts {
             out.extend_from_slice(body);
         }
-        let checksum = xxh3_64(&out);
-        out.extend_from_slice(&checksum.to_le_bytes());
-        let decoded = decode_chunk(&out)?;
-        if is_equal(&decoded, files, rows, payloads) {
-            Ok(out)
-        } else {
-            Err(CodecError::Unfaithful)
+        let checksum = xxh3_64(&out[start..]);
+        self.back.clear();
+        self.back.reserve(self.description.len());
+        self.decompressor
+            .decompress_to_buffer(&out[description..bodies], &mut self.back)
+            .map_err(|_| CodecError::Compression)?;
+        let mut expected = Expected {
+            rows,
+            parts: &parts,
+            seen: 0,
+            is_same: true,
+        };
+        let records = read(&self.back, &out[bodies..], &mut expected)?;
+        let is_same = expected.is_same && expected.seen == rows.len();
+        let is_joined = |(row, (header, body)): (&FileRow<'_>, &(&[u8], &[u8]))| {
+            row.payload.len() == joined_len(header, body)
+        };
+        if !(is_same && records.are(&parts)? && rows.iter().zip(&parts).all(is_joined)) {
+            return Err(CodecError::Unfaithful);
         }
+        out.extend_from_slice(&checksum.to_le_bytes());
+        Ok(())
+    }
+}
+
+fn compressor(level: i32) -> Result<zstd::bulk::Compressor<'static>, CodecError> {
+    zstd::bulk::Compressor::new(level).map_err(|_| CodecError::Compression)
+}
+
+/// Tells whether a message-id is the first one of a record.
+#[derive(Default)]
+struct Ids {
+    quick: FirstId,
+    first: Segments,
+}
+
+impl Ids {
+    fn is_first(&mut self, header: &[u8], body: &[u8], id: &str) -> Result<bool, CodecError> {
+        // What `to_utf8` leaves as it is.
+        let is_plain = memchr(0, id.as_bytes()).is_none();
+        if is_plain && self.quick.is(header, body, id.as_bytes()) {
+            return Ok(true);
+        }
+        self.first.clear();
+        decode_first(header, body, &mut self.first)?;
+        let first = if self.first.is_empty() {
+            &[]
+        } else {
+            self.first.get(0).id
+        };
+        Ok(id == to_utf8(first))
     }
 }
 
 fn write_columns(
-    files: &Files,
-    rows: &[usize],
+    rows: &[FileRow<'_>],
     parts: &[(&[u8], &[u8])],
     out: &mut Vec<u8>,
+    ids: &mut Ids,
 ) -> Result<(), CodecError> {
     put_varint(out, rows.len() as u64);
-    for &row in rows {
-        out.extend_from_slice(&files.file_key[row].to_le_bytes());
+    for row in rows {
+        out.extend_from_slice(&row.file_key.to_le_bytes());
     }
-    for &row in rows {
-        put_varint(out, files.base_key[row] ^ files.file_key[row]);
-        put_varint(out, u64::from(files.generation[row]));
+    for row in rows {
+        put_varint(out, row.base_key ^ row.file_key);
+        put_varint(out, u64::from(row.generation));
     }
-    for &row in rows {
-        write_text(files.subject.get(row), out);
+    for row in rows {
+        write_text(row.subject, out);
     }
-    for column in [&files.name, &files.head, &files.tail, &files.request] {
-        for &row in rows {
-            write_part_of(column.get(row), files.subject.get(row), out);
+    for part in PARTS {
+        for row in rows {
+            write_part_of(part.of(row), row.subject, out);
         }
     }
-    for column in [&files.poster, &files.group, &files.groups] {
+    for column in REPEATED {
         let mut before = None;
-        for &row in rows {
-            write_repeated(column.get(row), &mut before, out);
+        for row in rows {
+            write_repeated(column.of(row), &mut before, out);
         }
     }
-    let mut id = Segments::default();
-    for (&row, (header, body)) in rows.iter().zip(parts) {
-        id.clear();
-        decode_first(header, body, &mut id)?;
-        let first = if id.is_empty() { &[] } else { id.get(0).id };
-        let text = crate::text::to_utf8(first);
-        let own = files.first_message_id.get(row);
-        put_varint(out, u64::from(own != text));
-        if own != text {
-            write_text(own, out);
+    for (row, (header, body)) in rows.iter().zip(parts) {
+        let is_given = !ids.is_first(header, body, row.first_message_id)?;
+        put_varint(out, u64::from(is_given));
+        if is_given {
+            write_text(row.first_message_id, out);
         }
     }
     let mut before = Before::default();
-    for &row in rows {
-        let optional = |value: Option<u32>| value.map_or(0, |value| u64::from(value) + 1);
-        put_varint(out, optional(files.file_index[row]));
-        put_varint(out, optional(files.file_total[row]));
-        put_varint(out, u64::from(files.parts_total[row]));
-        put_varint(out, u64::from(files.parts_found[row]));
-        put_varint(out, files.size_bytes[row]);
-        put_varint(out, u64::from(files.flags[row]));
-        let (first, last) = (files.first_posted_at[row], files.last_posted_at[row]);
-        put_varint(
-            out,
-            u64::from(files.poster_constant[row])
-                | u64::from(files.is_fragment[row]) << 1
-                | u64::from(first.is_some()) << 2
-                | u64::from(last.is_some()) << 3,
-        );
-        if let Some(first) = first {
-            put_varint(out, zigzag(first.wrapping_sub(before.posted)));
-            before.posted = first;
-        }
-        if let Some(last) = last {
-            put_varint(out, zigzag(last.wrapping_sub(before.posted)));
-        }
-        let distance = |to: u64, from: u64| zigzag(to.wrapping_sub(from).cast_signed());
-        put_varint(out, distance(files.first_number[row], before.number));
-        before.number = files.first_number[row];
-        put_varint(
-            out,
-            distance(files.last_number[row], files.first_number[row]),
-        );
-        put_varint(out, distance(files.first_number[row], files.reach_low[row]));
-        put_varint(out, distance(files.reach_high[row], files.last_number[row]));
+    for row in rows {
+        write_numbers(&row.numbers, &mut before, out);
     }
     Ok(())
 }
 
-/// What numbers of a row are told from: those of the row before.
-#[derive(Default)]
-struct Before {
-    posted: i64,
-    number: u64,
+fn write_numbers(numbers: &Numbers, before: &mut Before, out: &mut Vec<u8>) {
+    let optional = |value: Option<u32>| value.map_or(0, |value| u64::from(value) + 1);
+    put_varint(out, optional(numbers.file_index));
+    put_varint(out, optional(numbers.file_total));
+    put_varint(out, u64::from(numbers.parts_total));
+    put_varint(out, u64::from(numbers.parts_found));
+    put_varint(out, numbers.size_bytes);
+    put_varint(out, u64::from(numbers.flags));
+    let (first, last) = (numbers.first_posted_at, numbers.last_posted_at);
+    put_varint(
+        out,
+        u64::from(numbers.poster_constant)
+            | u64::from(numbers.is_fragment) << 1
+            | u64::from(first.is_some()) << 2
+            | u64::from(last.is_some()) << 3,
+    );
+    if let Some(first) = first {
+        put_varint(out, zigzag(first.wrapping_sub(before.posted)));
+        before.posted = first;
+    }
+    if let Some(last) = last {
+        put_varint(out, zigzag(last.wrapping_sub(before.posted)));
+    }
+    let distance = |to: u64, from: u64| zigzag(to.wrapping_sub(from).cast_signed());
+    let (first, last) = (numbers.first_number, numbers.last_number);
+    put_varint(out, distance(first, before.number));
+    before.number = first;
+    put_varint(out, distance(last, first));
+    put_varint(out, distance(first, numbers.reach_low));
+    put_varint(out, distance(numbers.reach_high, last));
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
@@ -191,13 +283,27 @@ fn write_part_of(text: &str, whole: &str, out: &mut Vec<u8>) {
         out.push(0);
         return;
     }
-    if let Some(at) = memmem::find(whole.as_bytes(), text.as_bytes()) {
+    if let Some(at) = find(whole.as_bytes(), text.as_bytes()) {
         put_varint(out, (at as u64) << 1 | 1);
         put_varint(out, text.len() as u64);
     } else {
         put_varint(out, (text.len() as u64) << 1);
         out.extend_from_slice(text.as_bytes());
     }
+}
+
+/// The first place of a text that is not empty in another one.
+fn find(whole: &[u8], text: &[u8]) -> Option<usize> {
+    // Preparing a search costs more than searching a subject does.
+    for (tries, at) in memchr_iter(*text.first()?, whole).enumerate() {
+        if whole[at..].starts_with(text) {
+            return Some(at);
+        }
+        if tries == QUICK_PLACES {
+            return memmem::find(&whole[at..], text).map(|place| at + place);
+        }
+    }
+    None
 }
 
 fn write_repeated<'a>(text: &'a str, before: &mut Option<&'a str>, out: &mut Vec<u8>) {
@@ -227,238 +333,37 @@ pub fn decode_chunk(chunk: &[u8]) -> Result<Files, CodecError> {
     let len = reader.count(content.len())?;
     let compressed = reader.bytes(len)?;
     let bodies = reader.rest();
-    let mut description = Vec::new();
-    zstd::stream::read::Decoder::with_buffer(compressed)
-        .and_then(|decoder| {
-            decoder
-                .single_frame()
-                .take(DESCRIPTION_LIMIT)
-                .read_to_end(&mut description)
-        })
-        .map_err(|_| CodecError::Compression)?;
-    read_files(&description, bodies)
+    let description = decompress(compressed)?;
+    let mut columns = Columns::default();
+    let records = read(&description, bodies, &mut columns)?;
+    records.join(&mut columns)?;
+    Ok(columns.files)
 }
 
-fn read_files(description: &[u8], bodies: &[u8]) -> Result<Files, CodecError> {
-    let mut reader = Reader::new(description);
-    // A row takes at least the eight bytes of its key.
-    let rows = reader.count(description.len() / 8)?;
-    let mut files = Files::default();
-    for key in reader.bytes(rows * 8)?.chunks_exact(8) {
-        files
-            .file_key
-            .push(u64::from_le_bytes(key.try_into().unwrap_or_default()));
-    }
-    for row in 0..rows {
-        files.base_key.push(reader.varint()? ^ files.file_key[row]);
-        let generation = u16::try_from(reader.varint()?)
-            .map_err(|_| CodecError::Malformed("a generation of more than 16 bits"))?;
-        files.generation.push(generation);
-    }
-    for _ in 0..rows {
-        files.subject.push(read_text(&mut reader)?);
-    }
-    let subject = std::mem::take(&mut files.subject);
-    for column in [
-        &mut files.name,
-        &mut files.head,
-        &mut files.tail,
-        &mut files.request,
-    ] {
-        for row in 0..rows {
-            column.push(read_part_of(&mut reader, subject.get(row))?);
-        }
-    }
-    files.subject = subject;
-    for column in [&mut files.poster, &mut files.group, &mut files.groups] {
-        let mut before = None;
-        for _ in 0..rows {
-            column.push(read_repeated(&mut reader, &mut before)?);
-        }
-    }
-    let mut ids: Vec<Option<&str>> = Vec::new();
-    for _ in 0..rows {
-        ids.push(match reader.varint()? {
-            0 => None,
-            _ => Some(read_text(&mut reader)?),
-        });
-    }
-    let mut before = Before::default();
-    for _ in 0..rows {
-        read_numbers(&mut reader, &mut files, &mut before)?;
-    }
-    let mut lengths = Vec::new();
-    for _ in 0..rows {
-        lengths.push((
-            reader.count(description.len())?,
-            reader.count(bodies.len())?,
-        ));
-    }
-    read_records(&mut files, &lengths, &ids, reader, Reader::new(bodies))?;
-    Ok(files)
+thread_local! {
+    /// Making one takes longer than most descriptions do.
+    static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> =
+        const { RefCell::new(None) };
 }
 
-fn read_records(
-    files: &mut Files,
-    lengths: &[(usize, usize)],
-    ids: &[Option<&str>],
-    mut headers: Reader<'_>,
-    mut bodies: Reader<'_>,
-) -> Result<(), CodecError> {
-    let mut record = Vec::new();
-    let mut first = Segments::default();
-    for ((header_len, body_len), id) in lengths.iter().zip(ids) {
-        let header = headers.bytes(*header_len)?;
-        let body = bodies.bytes(*body_len)?;
-        record.clear();
-        join(header, body, &mut record);
-        files.payload.push(files.payloads.push(&record));
-        if let Some(id) = id {
-            files.first_message_id.push(id);
-            continue;
-        }
-        first.clear();
-        decode_first(header, body, &mut first)?;
-        let id = if first.is_empty() {
-            &[]
-        } else {
-            first.get(0).id
-        };
-        files.first_message_id.push(&crate::text::to_utf8(id));
-    }
-    if headers.rest().is_empty() && bodies.rest().is_empty() {
-        Ok(())
-    } else {
-        Err(CodecError::Malformed("more than its files"))
-    }
-}
-
-fn read_numbers(
-    reader: &mut Reader<'_>,
-    files: &mut Files,
-    before: &mut Before,
-) -> Result<(), CodecError> {
-    let mut optional = || -> Result<Option<u32>, CodecError> {
-        match reader.varint()?.checked_sub(1) {
-            None => Ok(None),
-            Some(value) => u32::try_from(value)
-                .map(Some)
-                .map_err(|_| CodecError::Malformed("an integer of more than 32 bits")),
-        }
-    };
-    files.file_index.push(optional()?);
-    files.file_total.push(optional()?);
-    files.parts_total.push(reader.varint32()?);
-    files.parts_found.push(reader.varint32()?);
-    files.size_bytes.push(reader.varint()?);
-    files.flags.push(reader.varint32()?);
-    let bits = reader.varint()?;
-    files.poster_constant.push(bits & 1 != 0);
-    files.is_fragment.push(bits & 2 != 0);
-    let mut first = None;
-    if bits & 4 != 0 {
-        before.posted = before.posted.wrapping_add(unzigzag(reader.varint()?));
-        first = Some(before.posted);
-    }
-    files.first_posted_at.push(first);
-    files.last_posted_at.push(match bits & 8 {
-        0 => None,
-        _ => Some(before.posted.wrapping_add(unzigzag(reader.varint()?))),
-    });
-    let mut distance = || reader.varint().map(|value| unzigzag(value).cast_unsigned());
-    before.number = before.number.wrapping_add(distance()?);
-    let last = before.number.wrapping_add(distance()?);
-    files.first_number.push(before.number);
-    files.last_number.push(last);
-    files
-        .reach_low
-        .push(before.number.wrapping_sub(distance()?));
-    files.reach_high.push(last.wrapping_add(distance()?));
-    Ok(())
-}
-
-fn read_text<'a>(reader: &mut Reader<'a>) -> Result<&'a str, CodecError> {
-    let len = reader.count(reader.rest().len())?;
-    text(reader.bytes(len)?)
-}
-
-fn read_part_of<'b, 'a: 'b>(
-    reader: &mut Reader<'a>,
-    whole: &'b str,
-) -> Result<&'b str, CodecError> {
-    let code = reader.varint()?;
-    if code & 1 == 0 {
-        let len = usize::try_from(code >> 1).map_err(|_| CodecError::Truncated)?;
-        return text(reader.bytes(len)?);
-    }
-    let len = reader.count(whole.len())?;
-    usize::try_from(code >> 1)
+fn decompress(compressed: &[u8]) -> Result<Vec<u8>, CodecError> {
+    let size = zstd::zstd_safe::get_frame_content_size(compressed)
         .ok()
-        .and_then(|at| whole.get(at..at.checked_add(len)?))
-        .ok_or(CodecError::Malformed("a place outside its subject"))
-}
-
-fn read_repeated<'a>(
-    reader: &mut Reader<'a>,
-    before: &mut Option<&'a str>,
-) -> Result<&'a str, CodecError> {
-    let code = reader.varint()?;
-    if let Some(len) = code.checked_sub(1) {
-        let len = usize::try_from(len).map_err(|_| CodecError::Truncated)?;
-        *before = Some(text(reader.bytes(len)?)?);
-    }
-    before.ok_or(CodecError::Malformed("a repetition of nothing"))
-}
-
-fn text(bytes: &[u8]) -> Result<&str, CodecError> {
-    std::str::from_utf8(bytes).map_err(|_| CodecError::Malformed("a text that is not UTF-8"))
-}
-
-/// Whether `decoded` is exactly these rows.
-fn is_equal(decoded: &Files, files: &Files, rows: &[usize], payloads: &[&[u8]]) -> bool {
-    fn same<T: PartialEq>(decoded: &[T], column: &[T], rows: &[usize]) -> bool {
-        decoded.len() == rows.len()
-            && decoded
-                .iter()
-                .zip(rows)
-                .all(|(value, row)| *value == column[*row])
-    }
-    let same_text = |decoded: &TextColumn, column: &TextColumn| {
-        decoded.len() == rows.len()
-            && decoded
-                .iter()
-                .zip(rows)
-                .all(|(value, row)| value == column.get(*row))
-    };
-    same(&decoded.file_key, &files.file_key, rows)
-        && same(&decoded.base_key, &files.base_key, rows)
-        && same(&decoded.generation, &files.generation, rows)
-        && same_text(&decoded.subject, &files.subject)
-        && same_text(&decoded.name, &files.name)
-        && same_text(&decoded.head, &files.head)
-        && same_text(&decoded.tail, &files.tail)
-        && same_text(&decoded.request, &files.request)
-        && same(&decoded.file_index, &files.file_index, rows)
-        && same(&decoded.file_total, &files.file_total, rows)
-        && same(&decoded.parts_total, &files.parts_total, rows)
-        && same(&decoded.parts_found, &files.parts_found, rows)
-        && same(&decoded.size_bytes, &files.size_bytes, rows)
-        && same_text(&decoded.poster, &files.poster)
-        && same(&decoded.poster_constant, &files.poster_constant, rows)
-        && same_text(&decoded.group, &files.group)
-        && same_text(&decoded.groups, &files.groups)
-        && same(&decoded.first_posted_at, &files.first_posted_at, rows)
-        && same(&decoded.last_posted_at, &files.last_posted_at, rows)
-        && same(&decoded.first_number, &files.first_number, rows)
-        && same(&decoded.last_number, &files.last_number, rows)
-        && same_text(&decoded.first_message_id, &files.first_message_id)
-        && same(&decoded.flags, &files.flags, rows)
-        && same(&decoded.is_fragment, &files.is_fragment, rows)
-        && same(&decoded.reach_low, &files.reach_low, rows)
-        && same(&decoded.reach_high, &files.reach_high, rows)
-        && decoded
-            .payload
-            .iter()
-            .zip(payloads)
-            .all(|(stored, payload)| decoded.payloads.get(*stored) == *payload)
+        .flatten()
+        .filter(|size| *size <= DESCRIPTION_LIMIT)
+        .ok_or(CodecError::Compression)?;
+    // A description is some thousands of times larger at most: what a frame claims is no reason for more.
+    let most = compressed.len().saturating_mul(1 << 15);
+    let capacity = usize::try_from(size).map_or(most, |size| size.min(most));
+    DECOMPRESSOR.with_borrow_mut(|kept| {
+        let decompressor = match kept {
+            Some(decompressor) => decompressor,
+            None => {
+                kept.insert(zstd::bulk::Decompressor::new().map_err(|_| CodecError::Compression)?)
+            }
+        };
+        decompressor
+            .decompress(compressed, capacity)
+            .map_err(|_| CodecError::Compression)
+    })
 }
