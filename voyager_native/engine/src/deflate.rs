@@ -1,6 +1,6 @@
 //! libdeflate's decompressor with what its safe wrapper leaves out: how much of the input a stream took.
 //!
-//! One of the two modules of the engine with `unsafe`. Every call hands C the pointer and length of a
+//! One of the modules of the engine with `unsafe`. Every call hands C the pointer and length of a
 //! slice that outlives the call, and C keeps neither.
 #![allow(unsafe_code, reason = "libdeflate is a C library")]
 

@@ -98,7 +98,9 @@ impl Inflater {
             plain(block, out)
         } else {
             match self.compressed(block, out) {
-                Err(InflateError::Damaged) if is_printable(block) => plain(block, out),
+                Err(InflateError::Damaged) if is_printable(block) || holds_lines(block) => {
+                    plain(block, out)
+                }
                 result => result?,
             }
         };
@@ -257,6 +259,21 @@ fn is_printable(block: &[u8]) -> bool {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let odd = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
     !line.iter().any(odd) && std::str::from_utf8(line).is_ok()
+}
+
+/// Whether a block that is no stream is text with odd bytes in it: half of its lines begin with a number.
+///
+/// Of the stretches between line feeds in compressed bytes one in thousands does.
+fn holds_lines(block: &[u8]) -> bool {
+    let lines = block
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    let (mut all, mut numbered) = (0usize, 0usize);
+    for line in lines {
+        all += 1;
+        numbered += usize::from(begins_with_number(line));
+    }
+    numbered > 0 && numbered * 2 >= all
 }
 
 /// The length of `text` without a last line that is a lone dot.

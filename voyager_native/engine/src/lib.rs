@@ -12,12 +12,15 @@ pub mod inflate;
 pub mod lines;
 mod mask;
 pub mod message_id;
+pub mod naming;
 pub mod reason;
 pub mod subject;
 pub mod synthetic;
 pub mod tables;
 pub mod text;
+mod wide;
+pub mod words;
 pub mod xref;
 
 /// Version of the grammar and of the rules by which lines become files. Stored with every span.
-pub const PARSER_VERSION: u32 = 1;
+pub const PARSER_VERSION: u32 = 3;

@@ -35,10 +35,35 @@ pub struct Line<'a> {
     pub reason: Option<Reason>,
 }
 
-/// Text is scanned in windows of this many bytes, so that positions stay in the first-level cache.
-const WINDOW: usize = 16 * 1024;
+/// Takes the lines of a text.
+pub(crate) trait Sink {
+    /// May take the line that begins at `start` and has its control bytes at `marks`, all counted from `base`:
+    /// gives how many of the marks belong to it, or 0 to get it as a [`Line`].
+    fn take(&mut self, text: &[u8], base: usize, start: usize, marks: &Marks) -> usize;
+    /// Takes any other line.
+    fn line(&mut self, line: Line<'_>);
+}
+
+/// The control bytes of a line in the usual form: eight tabs, CR and LF.
+pub(crate) type Marks = [u32; TABS + 2];
+
+impl<F: FnMut(Line<'_>)> Sink for F {
+    #[inline]
+    fn take(&mut self, _: &[u8], _: usize, _: usize, _: &Marks) -> usize {
+        0
+    }
+
+    #[inline]
+    fn line(&mut self, line: Line<'_>) {
+        self(line);
+    }
+}
+
+/// Text is scanned in windows of this many bytes, so that it and the positions stay in the first-level cache,
+/// together with as much text that was asked for.
+pub(crate) const WINDOW: usize = 4 * 1024;
 /// Tabs of a line with Xref and nothing after it.
-const TABS: usize = 8;
+pub(crate) const TABS: usize = 8;
 
 /// Splits text into overview lines; keeps its work buffers from block to block.
 #[derive(Debug)]
@@ -67,12 +92,22 @@ impl Scanner {
 
     /// Calls `sink` once for every line of `text`, in order. Blank lines and a lone `.` are no lines.
     pub fn scan(&mut self, text: &[u8], sink: &mut impl FnMut(Line<'_>)) {
+        self.scan_to(text, sink);
+    }
+
+    /// [`Self::scan`] for a sink that may know better how to take a line apart.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "it must be compiled for the instructions of its caller"
+    )]
+    pub(crate) fn scan_to(&mut self, text: &[u8], sink: &mut impl Sink) {
         let mut start = 0;
         while start < text.len() {
             let end = (start + WINDOW).min(text.len());
             let window = &text[start..end];
             let count = mask::positions(window, &mut self.marks);
-            let done = self.window(window, count, sink);
+            let done = self.window(text, start, window, count, sink);
             if done > 0 {
                 start += done;
                 continue;
@@ -86,17 +121,32 @@ impl Scanner {
     }
 
     /// Hands out the whole lines of a window and returns their length with line ends.
-    fn window(&mut self, window: &[u8], count: usize, sink: &mut impl FnMut(Line<'_>)) -> usize {
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "it must be compiled for the instructions of its caller"
+    )]
+    fn window(
+        &mut self,
+        text: &[u8],
+        base: usize,
+        window: &[u8],
+        count: usize,
+        sink: &mut impl Sink,
+    ) -> usize {
         let mut start = 0;
         let mut marks = &self.marks[..count];
         loop {
-            if let Some(next) = marks.first_chunk::<{ TABS + 2 }>()
-                && let Some((line, used)) = usual(window, start, next)
-            {
-                sink(line);
-                start = next[used - 1] as usize + 1;
-                marks = &marks[used..];
-                continue;
+            if let Some(next) = marks.first_chunk() {
+                let mut used = sink.take(text, base, start, next);
+                if used == 0 {
+                    used = pass_usual(window, start, next, sink);
+                }
+                if used > 0 {
+                    start = next[used - 1] as usize + 1;
+                    marks = &marks[used..];
+                    continue;
+                }
             }
             let Some(newline) = marks.iter().position(|at| window[*at as usize] == b'\n') else {
                 return start;
@@ -114,13 +164,25 @@ pub fn scan(text: &[u8], sink: &mut impl FnMut(Line<'_>)) {
     Scanner::new().scan(text, sink);
 }
 
+/// Hands out a line in the usual form and gives how many marks it uses; 0 for any other form.
+#[inline(never)]
+fn pass_usual(window: &[u8], start: usize, marks: &Marks, sink: &mut impl Sink) -> usize {
+    match usual(window, start, marks) {
+        Some((line, used)) => {
+            sink.line(line);
+            used
+        }
+        None => 0,
+    }
+}
+
 /// A line of eight tabs and a line end, with everything in its place, and how many marks it uses.
 #[inline(always)]
 #[allow(
     clippy::inline_always,
     reason = "so that fields which the caller leaves alone are not computed"
 )]
-fn usual<'a>(window: &'a [u8], start: usize, marks: &[u32; TABS + 2]) -> Option<(Line<'a>, usize)> {
+fn usual<'a>(window: &'a [u8], start: usize, marks: &Marks) -> Option<(Line<'a>, usize)> {
     let at = |i: usize| marks[i] as usize;
     for mark in &marks[..TABS] {
         if window[*mark as usize] != b'\t' {
@@ -156,7 +218,7 @@ fn usual<'a>(window: &'a [u8], start: usize, marks: &[u32; TABS + 2]) -> Option<
 
 /// Any other line, without its LF.
 #[cold]
-fn irregular(raw: &[u8], scratch: &mut Vec<u8>, sink: &mut impl FnMut(Line<'_>)) {
+fn irregular(raw: &[u8], scratch: &mut Vec<u8>, sink: &mut impl Sink) {
     let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
     let clean = if raw.iter().any(|byte| matches!(byte, 0 | b'\r')) {
         scratch.clear();
@@ -174,7 +236,7 @@ fn irregular(raw: &[u8], scratch: &mut Vec<u8>, sink: &mut impl FnMut(Line<'_>))
     } else {
         clean
     };
-    sink(Line {
+    sink.line(Line {
         raw,
         ..fields(clean)
     });
@@ -361,8 +423,9 @@ fn odd_decimal(field: &[u8]) -> Option<u64> {
 }
 
 /// The value of the last `len` (1 to 8) of eight digits, the last one in the highest byte.
-#[inline]
-fn eight_digits(word: u64, len: usize) -> Option<u64> {
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call would cost more than the work")]
+pub(crate) fn eight_digits(word: u64, len: usize) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     const HIGH: u64 = 0xf0f0_f0f0_f0f0_f0f0;
     let keep = u64::MAX << (64 - 8 * len);

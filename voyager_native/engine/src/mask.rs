@@ -1,7 +1,8 @@
 //! Where the control bytes of a text are: the one inner loop that every byte goes through.
 //!
-//! One of the two modules of the engine with `unsafe`: it calls functions compiled for instructions that
-//! the machine was asked for before. No pointer is touched.
+//! One of the modules of the engine with `unsafe`: it calls functions compiled for instructions that
+//! the machine was asked for before, loads vectors from arrays of their size, and writes positions where room
+//! was found for them.
 #![allow(
     unsafe_code,
     reason = "functions compiled for other instructions may only be called after asking"
@@ -15,7 +16,7 @@ const LAST_CONTROL: u8 = b'\r';
 
 /// Writes the positions of the bytes up to CR of `text` into `marks` and returns how many there are.
 ///
-/// `marks` must be longer than `text` by [`WIDTH`]; positions that do not fit are not written.
+/// `marks` must be longer than `text` by [`WIDTH`]; else nothing is written.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn positions(text: &[u8], marks: &mut [u32]) -> usize {
     if is_x86_feature_detected!("avx2")
@@ -41,7 +42,7 @@ pub(crate) fn positions(text: &[u8], marks: &mut [u32]) -> usize {
 mod x86 {
     use std::arch::x86_64::{
         _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8,
-        _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set_epi64x,
+        _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8,
         _mm256_set1_epi8,
     };
 
@@ -52,18 +53,16 @@ mod x86 {
     pub(super) fn wide(text: &[u8], marks: &mut [u32]) -> usize {
         let last = _mm256_set1_epi8(LAST_CONTROL.cast_signed());
         walk(text, marks, |chunk| {
-            let half = |at: usize| {
-                let bytes = _mm256_set_epi64x(
-                    word(chunk, at + 24),
-                    word(chunk, at + 16),
-                    word(chunk, at + 8),
-                    word(chunk, at),
-                );
+            let half = |half: &[u8]| {
+                let bytes = half.first_chunk::<32>().map_or(last, |bytes| {
+                    // SAFETY: as many bytes are loaded as there are; the load needs no alignment.
+                    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+                });
                 let mask =
                     _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(bytes, last), bytes));
                 u64::from(mask.cast_unsigned())
             };
-            half(0) | half(32) << 32
+            half(chunk) | half(&chunk[32..]) << 32
         })
     }
 
@@ -100,35 +99,45 @@ mod x86 {
     reason = "it must be compiled for the instructions of its caller"
 )]
 fn walk(text: &[u8], marks: &mut [u32], mask: impl Fn(&[u8; WIDTH]) -> u64) -> usize {
+    if marks.len() < text.len() + WIDTH {
+        return 0;
+    }
     let mut count = 0;
     let mut base = 0_u32;
     let (chunks, rest) = text.as_chunks::<WIDTH>();
     for chunk in chunks {
-        count += spread(mask(chunk), base, &mut marks[count..]);
+        // SAFETY: no more positions than bytes were written, and `marks` has WIDTH more than `text` has bytes.
+        count += unsafe { spread(mask(chunk), base, marks.as_mut_ptr().add(count)) };
         base += WIDTH as u32;
     }
     let mut last = [b' '; WIDTH];
     last[..rest.len()].copy_from_slice(rest);
-    count + spread(mask(&last), base, &mut marks[count..])
+    // SAFETY: as above; none of the bytes that were filled up is counted.
+    count + unsafe { spread(mask(&last), base, marks.as_mut_ptr().add(count)) }
 }
 
-/// Writes the positions of the bits of `mask`, four at once since most chunks have no more.
+/// Writes the positions of the bits of `mask`: four whatever it has, since most chunks have no more.
+///
+/// # Safety
+/// There must be room for [`WIDTH`] positions at `out`.
 #[inline(always)]
 #[allow(
     clippy::inline_always,
     reason = "it must be compiled for the instructions of its caller"
 )]
-fn spread(mut mask: u64, base: u32, marks: &mut [u32]) -> usize {
+unsafe fn spread(mut mask: u64, base: u32, out: *mut u32) -> usize {
+    const FEW: usize = 4;
     let count = mask.count_ones() as usize;
-    let Some(out) = marks.first_chunk_mut::<WIDTH>() else {
-        return 0;
+    let mut put = |at: usize| {
+        // SAFETY: `at` is below WIDTH: a mask has no more bits.
+        unsafe { out.add(at).write(base + mask.trailing_zeros()) };
+        mask &= mask.wrapping_sub(1);
     };
-    let (fours, _) = out.as_chunks_mut::<4>();
-    for four in &mut fours[..count.div_ceil(4)] {
-        for to in four {
-            *to = base + mask.trailing_zeros();
-            mask &= mask.wrapping_sub(1);
-        }
+    for at in 0..FEW {
+        put(at);
+    }
+    for at in FEW..count {
+        put(at);
     }
     count
 }

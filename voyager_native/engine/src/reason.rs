@@ -18,8 +18,12 @@ pub enum Reason {
     OutsideSpan,
     /// Another indexed newsgroup of the Xref owns the article.
     Crosspost,
-    /// Nothing in the headers says which file the article belongs to.
+    /// Nothing in the headers says which file the article belongs to: text that people wrote.
     NoCounter,
+    /// The same, and the subject is one random word: every article got its own.
+    RandomSubject,
+    /// The same, and all words of the subject are random.
+    ObfuscatedSubject,
     /// The same message-id was seen before in the same file.
     Duplicate,
     /// Part 0 of N: the poster's description of a file, not a segment.
@@ -32,7 +36,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of their discriminants.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::BadLine,
         Self::NoMessageId,
         Self::BadMessageId,
@@ -40,6 +44,8 @@ impl Reason {
         Self::OutsideSpan,
         Self::Crosspost,
         Self::NoCounter,
+        Self::RandomSubject,
+        Self::ObfuscatedSubject,
         Self::Duplicate,
         Self::Description,
         Self::IndexSpam,
@@ -57,6 +63,8 @@ impl Reason {
             Self::OutsideSpan => "outside_span",
             Self::Crosspost => "crosspost",
             Self::NoCounter => "no_counter",
+            Self::RandomSubject => "random_subject",
+            Self::ObfuscatedSubject => "obfuscated_subject",
             Self::Duplicate => "duplicate",
             Self::Description => "description",
             Self::IndexSpam => "index_spam",

@@ -14,6 +14,22 @@ impl TextColumn {
         self.ends.push(self.bytes.len());
     }
 
+    /// Appends the string at `index` once more.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn repeat(&mut self, index: usize) {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.bytes.extend_from_within(start..self.ends[index]);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Takes all strings out and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
     /// Number of strings.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -97,6 +113,31 @@ impl ByteStore {
         }
     }
 
+    /// Stores what `write` appends to a buffer: about `size` bytes, and less than 2^31.
+    ///
+    /// # Errors
+    /// As `write`.
+    pub fn append<E>(
+        &mut self,
+        size: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<Stored, E> {
+        let last = self.buffers.last();
+        if last.is_none_or(|buffer| buffer.capacity() - buffer.len() < size) {
+            self.buffers
+                .push(Vec::with_capacity(Self::BUFFER_SIZE.max(size)));
+        }
+        let buffer = self.buffers.len() - 1;
+        let last = &mut self.buffers[buffer];
+        let start = last.len();
+        write(last)?;
+        Ok(Stored {
+            buffer: buffer as u32,
+            start: start as u32,
+            len: (last.len() - start) as u32,
+        })
+    }
+
     /// Stores a byte string in place of another one, in its room where it fits.
     pub fn replace(&mut self, at: Stored, bytes: &[u8]) -> Stored {
         if at.len == 0 || bytes.len() > at.len as usize {
@@ -140,7 +181,8 @@ pub mod flags {
     pub const COUNTER_IS_SEGMENTS: u32 = 1 << 20;
     /// The only counter is taken as the file's, since the name changes with it.
     pub const COUNTER_IS_FILES: u32 = 1 << 21;
-    /// As [`COUNTER_IS_FILES`], but no other file of the set was seen.
+    /// As [`COUNTER_IS_FILES`], but no other file of the set was seen. Without that flag: a fragment of which
+    /// the lines of the span do not tell whose the counter is.
     pub const COUNTER_UNCERTAIN: u32 = 1 << 22;
     /// The subject is stored cut.
     pub const SUBJECT_CUT: u32 = 1 << 23;
@@ -235,6 +277,79 @@ impl Files {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.file_key.is_empty()
+    }
+
+    /// Takes all files out and keeps the memory of their columns; the records go.
+    pub fn clear(&mut self) {
+        let Self {
+            file_key,
+            base_key,
+            generation,
+            subject,
+            name,
+            head,
+            tail,
+            request,
+            file_index,
+            file_total,
+            parts_total,
+            parts_found,
+            size_bytes,
+            poster,
+            poster_constant,
+            group,
+            groups,
+            first_posted_at,
+            last_posted_at,
+            first_number,
+            last_number,
+            first_message_id,
+            flags,
+            is_fragment,
+            reach_low,
+            reach_high,
+            payload,
+            payloads,
+        } = self;
+        for column in [
+            file_key,
+            base_key,
+            size_bytes,
+            first_number,
+            last_number,
+            reach_low,
+            reach_high,
+        ] {
+            column.clear();
+        }
+        for column in [
+            subject,
+            name,
+            head,
+            tail,
+            request,
+            poster,
+            group,
+            groups,
+            first_message_id,
+        ] {
+            column.clear();
+        }
+        for column in [parts_total, parts_found, flags] {
+            column.clear();
+        }
+        for column in [file_index, file_total] {
+            column.clear();
+        }
+        for column in [first_posted_at, last_posted_at] {
+            column.clear();
+        }
+        for column in [poster_constant, is_fragment] {
+            column.clear();
+        }
+        generation.clear();
+        payload.clear();
+        *payloads = ByteStore::default();
     }
 }
 

@@ -4,13 +4,18 @@
 //! - The name stays while the counter runs: it is the segment's, and the file has no counter.
 //! - Other parts of the file are there with unequal counters: the line is one of them.
 //! - Else the name changes with the counter: it is the file's, and the file has one segment.
+//!
+//! The last is open where other parts may lie outside the span. The line is then a fragment under its name
+//! without counters, with the flag [`flags::COUNTER_UNCERTAIN`] alone, and decided when fragments are merged.
 
 use std::collections::HashMap;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::Config;
+use super::emit::reach;
 use super::file::{Entry, FileSet, Place};
-use super::keys::Keys;
+use super::keys::{Keys, of_single};
 use super::log::Log;
 use crate::subject::{self, Subject};
 use crate::tables::flags;
@@ -24,7 +29,7 @@ pub(super) fn key_without_counters(keys: &mut Keys, text: &[u8], details: &Subje
 }
 
 /// Decides every doubtful file: each becomes an ordinary one or joins one.
-pub(super) fn resolve(set: &mut FileSet, keys: &mut Keys) {
+pub(super) fn resolve(set: &mut FileSet, keys: &mut Keys, config: &Config) {
     let doubtful: Vec<u32> = set.doubtful_entries().collect();
     let parsed: Vec<Subject> = doubtful
         .iter()
@@ -62,14 +67,28 @@ pub(super) fn resolve(set: &mut FileSet, keys: &mut Keys) {
             set.give(index, owner, &log);
             continue;
         }
-        let key = keys.of(text, &parsed.cuts, 1);
+        let key = set.entries[index as usize].key;
+        let numbers = log.heads.iter().map(|head| head.number);
+        let (first, last) = (numbers.clone().min(), numbers.max());
+        let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
+        if reach(config, parsed.total, 1, first, last).0 {
+            join(
+                set,
+                index,
+                key,
+                parsed.total,
+                flags::COUNTER_UNCERTAIN,
+                &log,
+            );
+            continue;
+        }
         let mut how = flags::COUNTER_IS_FILES;
         if is_lone {
             how |= flags::COUNTER_UNCERTAIN;
         }
         let mut single = Log::default();
         single.append(&log, Some(1));
-        join(set, index, key, 1, how, &single);
+        join(set, index, of_single(key), 1, how, &single);
     }
 }
 

@@ -20,7 +20,7 @@ const REACH_FACTOR: u64 = 4;
 
 /// Makes the tables of a span.
 pub(super) fn finish(mut filer: Filer) -> Tables {
-    doubtful::resolve(&mut filer.set, &mut filer.keys);
+    doubtful::resolve(&mut filer.set, &mut filer.keys, &filer.config);
     let mut files = Files::default();
     let mut log = Log::default();
     let entry_keys: Vec<u64> = filer.set.entries.iter().map(|entry| entry.key).collect();
@@ -32,8 +32,12 @@ pub(super) fn finish(mut filer: Filer) -> Tables {
             }
             continue;
         }
-        log.clear();
-        filer.set.take_articles(index as u32, &mut log);
+        if entry.sealed.is_some() {
+            log.clear();
+            filer.set.take_articles(index as u32, &mut log);
+        } else {
+            log = std::mem::take(&mut filer.set.entries[index].log);
+        }
         finish_file(&mut filer, &mut files, index, &log);
     }
     let duplicates = std::mem::take(&mut filer.set.duplicates);
@@ -100,7 +104,6 @@ fn push_file(files: &mut Files, filer: &Filer, index: usize, sealed: &Sealed, ge
     files
         .file_key
         .push(keys::of_generation(entry.key, generation));
-    files.base_key.push(entry.key);
     files
         .generation
         .push(u16::try_from(generation).unwrap_or(u16::MAX));
@@ -121,7 +124,7 @@ fn push_file(files: &mut Files, filer: &Filer, index: usize, sealed: &Sealed, ge
     files.size_bytes.push(summary.size_bytes);
     files
         .poster
-        .push(&to_utf8(filer.posters.get(summary.poster)));
+        .push(&to_utf8(filer.set.vault.posters.get(summary.poster)));
     files.poster_constant.push(summary.poster_constant);
     files.group.push(&filer.config.group);
     files.groups.push(&to_utf8(filer.groups.get(lowest.groups)));
@@ -136,7 +139,17 @@ fn push_file(files: &mut Files, filer: &Filer, index: usize, sealed: &Sealed, ge
     files
         .flags
         .push(flags_of(entry, summary, parsed.flags, generation));
-    let (is_fragment, low, high) = reach(&filer.config, entry.total, summary);
+    let (first, last) = (summary.first_number, summary.last_number);
+    let (leaves, low, high) = reach(&filer.config, entry.total, summary.found, first, last);
+    let is_fragment = leaves || is_undecided(entry);
+    // A part of it whose two counters are equal may be a fragment under this name.
+    let base = if is_fragment && entry.twin > 0 {
+        let mut keys = keys::Keys::new(&filer.config.group);
+        doubtful::key_without_counters(&mut keys, bytes, &parsed)
+    } else {
+        entry.key
+    };
+    files.base_key.push(base);
     files.is_fragment.push(is_fragment);
     files.reach_low.push(low);
     files.reach_high.push(high);
@@ -184,14 +197,25 @@ fn flags_of(entry: &Entry, summary: &Summary, grammar: u32, generation: u32) -> 
     bits
 }
 
+/// Whether the lines of the span left it open whose the equal counters of a file are.
+fn is_undecided(entry: &Entry) -> bool {
+    const DECIDED: u32 = flags::COUNTER_IS_FILES | flags::COUNTER_IS_SEGMENTS;
+    entry.flags & (flags::COUNTER_UNCERTAIN | DECIDED) == flags::COUNTER_UNCERTAIN
+}
+
 /// Whether missing parts may lie outside the span, and the numbers between which they may lie.
-fn reach(config: &Config, total: u32, summary: &Summary) -> (bool, u64, u64) {
-    let (first, last) = (summary.first_number, summary.last_number);
-    if summary.found >= total {
+pub(super) fn reach(
+    config: &Config,
+    total: u32,
+    found: u32,
+    first: u64,
+    last: u64,
+) -> (bool, u64, u64) {
+    if found >= total {
         return (false, first, last);
     }
-    let missing = u64::from(total - summary.found);
-    let step = ((last - first) / u64::from(summary.found.max(2) - 1)).max(1);
+    let missing = u64::from(total - found);
+    let step = ((last - first) / u64::from(found.max(2) - 1)).max(1);
     let distance = missing
         .saturating_mul(step)
         .saturating_mul(REACH_FACTOR)

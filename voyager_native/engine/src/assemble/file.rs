@@ -6,16 +6,16 @@ use super::sealed::{IdSet, Sealed, Vault};
 use super::texts::KeyMap;
 use crate::tables::{ByteStore, Stored};
 
-/// Longest stored subject in bytes.
-pub(super) const SUBJECT_LIMIT: usize = 2000;
+/// Longest stored subject, From and list of newsgroups in bytes.
+pub(super) const TEXT_LIMIT: usize = 2000;
 /// A file without a new article for so many lines is encoded as far as it is there.
 const IDLE_LINES: u64 = 50_000;
 /// How often idle files are looked for.
 const SWEEP_LINES: u64 = 50_000;
-/// Most empty logs that are kept for the next files.
-const SPARE_LOGS: usize = 64;
+/// Most bytes of empty logs that are kept for the next files.
+const SPARE_BYTES: usize = 8 << 20;
 /// Largest log that is kept for the next files.
-const SPARE_BYTES: usize = 64 << 10;
+const SPARE_LOG: usize = 256 << 10;
 
 /// In which way a file was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) struct Entry {
     pub(super) total: u32,
     pub(super) flags: u32,
     /// The part whose lines have two equal counters; 0 for none.
-    twin: u32,
+    pub(super) twin: u32,
     pub(super) lowest: Lowest,
     pub(super) log: Log,
     pub(super) sealed: Option<Box<Sealed>>,
@@ -92,6 +92,7 @@ pub(super) struct FileSet {
     pub(super) duplicates: Log,
     order: Vec<u32>,
     spare: Vec<Log>,
+    spare_bytes: usize,
     swept_at: u64,
 }
 
@@ -107,6 +108,7 @@ impl FileSet {
             duplicates: Log::default(),
             order: Vec::new(),
             spare: Vec::new(),
+            spare_bytes: 0,
             swept_at: 0,
         }
     }
@@ -124,6 +126,7 @@ impl FileSet {
     pub(super) fn insert(&mut self, place: Place, mut entry: Entry) -> u32 {
         let index = self.entries.len() as u32;
         if let Some(log) = self.spare.pop() {
+            self.spare_bytes -= log.capacity();
             entry.log = log;
         }
         match place {
@@ -165,7 +168,7 @@ impl FileSet {
         groups: u32,
     ) {
         let entry = &mut self.entries[index as usize];
-        let kept = cut(subject, SUBJECT_LIMIT);
+        let kept = cut(subject, TEXT_LIMIT);
         entry.lowest = Lowest {
             part,
             number,
@@ -175,18 +178,28 @@ impl FileSet {
         };
     }
 
-    /// Logs an article; encodes the file when it is whole.
+    /// Logs an article, its id at `start..end` of a text; encodes the file when it is whole.
     #[inline]
-    pub(super) fn push(&mut self, index: u32, facts: Facts, id: &[u8], line: u64) {
+    pub(super) fn push(
+        &mut self,
+        index: u32,
+        facts: Facts,
+        (text, start, end): (&[u8], usize, usize),
+        line: u64,
+    ) {
         let entry = &mut self.entries[index as usize];
         entry.last_line = line;
-        entry.log.push(facts, id);
+        if entry.log.is_full() {
+            entry.log.make_room(entry.total);
+        }
+        entry.log.push_from(facts, text, start, end);
         if entry.log.heads.len() == entry.attempt_at && entry.sealed.is_none() {
             self.try_close(index);
         }
     }
 
     /// Encodes a file if its logged articles are exactly its parts.
+    #[inline(never)]
     fn try_close(&mut self, index: u32) {
         let entry = &mut self.entries[index as usize];
         let total = entry.total as usize;
@@ -240,7 +253,9 @@ impl FileSet {
     fn recycle(&mut self, index: u32) {
         let mut log = std::mem::take(&mut self.entries[index as usize].log);
         log.clear();
-        if self.spare.len() < SPARE_LOGS && log.capacity() <= SPARE_BYTES {
+        let bytes = log.capacity();
+        if bytes <= SPARE_LOG && self.spare_bytes + bytes <= SPARE_BYTES {
+            self.spare_bytes += bytes;
             self.spare.push(log);
         }
     }
@@ -296,8 +311,8 @@ impl FileSet {
     }
 }
 
-/// At most `limit` bytes of valid UTF-8, without cutting a character.
-fn cut(text: &[u8], limit: usize) -> &[u8] {
+/// At most `limit` bytes, without cutting a character of UTF-8.
+pub(super) fn cut(text: &[u8], limit: usize) -> &[u8] {
     if text.len() <= limit {
         return text;
     }

@@ -4,12 +4,18 @@
 //! one part belong to the postings in the order of their article numbers. A part that is there less often than
 //! others was lost in some posting: its copies go where their numbers are nearest to those of the nearest part
 //! that was lost in none. Nothing depends on the order in which the articles were seen.
+//!
+//! Copies that only few parts have were sent again by a poster who got no answer the first time. The file is
+//! whole without them, with the copy of each part that is nearest to the parts beside it; they are apart, behind
+//! the postings. So the end of an earlier posting, which the edge of a span cut off, stays apart as well.
 
 use super::log::{Head, Log};
 use super::sealed::IdSet;
 
 /// With more postings than this the copies of a part are dealt out in order, whatever was lost.
 const MOST_WEIGHED: usize = 64;
+/// At most one part in so many is sent again by retries; more are a repost.
+const PARTS_A_RETRY: usize = 10;
 
 /// The articles of one file, apart by posting; each ascending by part. Indices into the log.
 #[derive(Debug, Default)]
@@ -21,6 +27,12 @@ pub(super) struct Settled {
 
 /// Removes duplicates and tells postings apart.
 pub(super) fn settle(log: &Log, ids: &mut IdSet) -> Settled {
+    if let Some(order) = ids.in_order(log) {
+        return Settled {
+            generations: vec![order],
+            duplicates: Vec::new(),
+        };
+    }
     let mut order: Vec<usize> = (0..log.heads.len()).collect();
     let key = |index: &usize| {
         let head = &log.heads[*index];
@@ -56,27 +68,46 @@ pub(super) fn settle(log: &Log, ids: &mut IdSet) -> Settled {
     }
 }
 
-/// Deals the copies of every part out to the postings.
-fn deal(heads: &[Head], copies: &[&[usize]], postings: usize) -> Vec<Vec<usize>> {
-    let mut generations = vec![Vec::new(); postings];
+/// Deals the copies of every part out to the postings; `most` is the number of copies that some part has.
+fn deal(heads: &[Head], copies: &[&[usize]], most: usize) -> Vec<Vec<usize>> {
+    let mut generations = vec![Vec::new(); most];
+    let postings = postings_of(copies);
     let whole: Vec<&[usize]> = copies
         .iter()
         .copied()
         .filter(|copies| copies.len() == postings)
         .collect();
     for copies in copies {
-        if copies.len() == postings || postings > MOST_WEIGHED {
+        let is_weighed = copies.len() != postings && most <= MOST_WEIGHED;
+        if !is_weighed || whole.is_empty() {
             for (generation, index) in generations.iter_mut().zip(*copies) {
                 generation.push(*index);
             }
             continue;
         }
         let anchor = nearest(heads, &whole, heads[copies[0]].part);
-        for (index, generation) in copies.iter().zip(match_copies(heads, copies, anchor)) {
-            generations[generation].push(*index);
+        if copies.len() < postings {
+            for (index, generation) in copies.iter().zip(match_copies(heads, copies, anchor)) {
+                generations[generation].push(*index);
+            }
+            continue;
+        }
+        let chosen = match_copies(heads, anchor, copies);
+        let rest = (0..copies.len()).filter(|place| !chosen.contains(place));
+        let places = chosen.iter().copied().chain(rest);
+        for (generation, place) in generations.iter_mut().zip(places) {
+            generation.push(copies[place]);
         }
     }
     generations
+}
+
+/// How often the file was posted: so many copies have more parts than retries bring about.
+fn postings_of(copies: &[&[usize]]) -> usize {
+    let mut counts: Vec<usize> = copies.iter().map(|copies| copies.len()).collect();
+    counts.sort_unstable_by(|left, right| right.cmp(left));
+    let retried = (counts.len() / PARTS_A_RETRY).max(1);
+    counts.get(retried).copied().unwrap_or(1)
 }
 
 /// The whole part nearest to `part`; of two equally near ones the lower.

@@ -49,6 +49,11 @@ impl Keys {
     }
 }
 
+/// The key of a file of one segment that was named without counters; `base` is the key of that name.
+pub(super) fn of_single(base: u64) -> u64 {
+    base ^ 0x9e37_79b9_7f4a_7c15
+}
+
 /// The key of a repost; generation 0 is the file itself.
 pub(super) fn of_generation(base: u64, generation: u32) -> u64 {
     if generation == 0 {

@@ -17,6 +17,9 @@ pub(super) struct Head {
     id_start: usize,
 }
 
+/// Longest usual message-id.
+const USUAL: usize = 64;
+
 /// What is known of an article but its message-id.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
@@ -39,6 +42,28 @@ impl Log {
     /// Appends an article; its id has at most 255 bytes.
     #[inline]
     pub(super) fn push(&mut self, facts: Facts, id: &[u8]) {
+        let id_start = self.ids.len();
+        self.ids.extend_from_slice(id);
+        self.push_head(facts, id_start, id.len());
+    }
+
+    /// [`Self::push`] for the message-id at `start..end` of a text that may go on.
+    #[inline]
+    pub(super) fn push_from(&mut self, facts: Facts, text: &[u8], start: usize, end: usize) {
+        let (id_start, len) = (self.ids.len(), end - start);
+        match text[start..].first_chunk::<USUAL>() {
+            // Copied whole, whatever its length: there is no loop then.
+            Some(chunk) if len <= USUAL => {
+                self.ids.extend_from_slice(chunk);
+                self.ids.truncate(id_start + len);
+            }
+            _ => self.ids.extend_from_slice(&text[start..end]),
+        }
+        self.push_head(facts, id_start, len);
+    }
+
+    #[inline]
+    fn push_head(&mut self, facts: Facts, id_start: usize, id_len: usize) {
         let Facts {
             number,
             part,
@@ -54,10 +79,36 @@ impl Log {
             posted,
             poster,
             row,
-            id_len: id.len() as u8,
-            id_start: self.ids.len(),
+            id_len: id_len as u8,
+            id_start,
         });
-        self.ids.extend_from_slice(id);
+    }
+
+    /// Whether the next article needs more room.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.heads.len() == self.heads.capacity()
+    }
+
+    /// Makes room for more articles of a file that claims `total`: for four times those that were seen, or twice
+    /// those of large files.
+    #[cold]
+    pub(super) fn make_room(&mut self, total: u32) {
+        const LEAST: usize = 4;
+        const LARGE: usize = 1024;
+        let (len, total) = (self.heads.len(), total as usize);
+        let more = match total.checked_sub(len) {
+            None | Some(0) => len.max(LEAST),
+            Some(missing) if len < LARGE => missing.min((3 * len).max(LEAST)),
+            Some(missing) => missing.min(len),
+        };
+        self.heads.reserve_exact(more);
+        let each = match len {
+            0 => USUAL,
+            _ => self.ids.len().div_ceil(len) + 1,
+        };
+        let room = (len + more) * each + USUAL;
+        self.ids.reserve_exact(room.saturating_sub(self.ids.len()));
     }
 
     /// The message-id of an article of this log.

@@ -13,7 +13,9 @@ mod emit;
 mod file;
 mod generations;
 mod keys;
+mod known;
 mod log;
+mod quick;
 mod rejects;
 mod sealed;
 mod texts;
@@ -26,8 +28,9 @@ use crate::subject::{self, Segment, Subject};
 use crate::tables::{ByteStore, Tables, flags};
 use crate::text::{decode_header, needs_decoding, to_utf8};
 use crate::xref::{Owner, Owners, group_names};
-use file::{Entry, FileSet, Place};
+use file::{Entry, FileSet, Place, TEXT_LIMIT, cut};
 use keys::Keys;
+use known::Known;
 use log::Facts;
 use rejects::{Cause, Tallies};
 use texts::Texts;
@@ -62,6 +65,26 @@ pub struct BlockCounts {
     pub last_number: Option<u64>,
 }
 
+/// The article numbers of a block.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    first: u64,
+    last: u64,
+}
+
+impl Numbers {
+    const NONE: Self = Self {
+        first: u64::MAX,
+        last: 0,
+    };
+
+    #[inline]
+    fn note(&mut self, number: u64) {
+        self.first = self.first.min(number);
+        self.last = self.last.max(number);
+    }
+}
+
 /// Files the lines of one span.
 #[derive(Debug)]
 pub struct Assembler {
@@ -81,11 +104,11 @@ impl Assembler {
 
     /// Files the lines of a block of overview text.
     pub fn add_text(&mut self, text: &[u8]) -> BlockCounts {
-        self.filer.block = BlockCounts::default();
         let filer = &mut self.filer;
-        self.scanner.scan(text, &mut |line| filer.add(&line));
+        let before = filer.begin_block();
+        quick::scan(filer, &mut self.scanner, text);
         filer.set.close_idle(filer.lines);
-        filer.block
+        filer.end_block(before)
     }
 
     /// Counts a block that could not be inflated; `sample` is its start.
@@ -93,7 +116,7 @@ impl Assembler {
     /// How many lines are lost with it is unknown: it counts as one line, in no file.
     pub fn add_undecodable(&mut self, sample: &[u8]) -> BlockCounts {
         let filer = &mut self.filer;
-        filer.block = BlockCounts::default();
+        let before = filer.begin_block();
         filer.add(&Line {
             raw: sample,
             number: None,
@@ -106,7 +129,7 @@ impl Assembler {
             xref: &[],
             reason: Some(Reason::UndecodableBlock),
         });
-        filer.block
+        filer.end_block(before)
     }
 
     /// Decides what was left open and gives the tables.
@@ -152,15 +175,16 @@ struct Filer {
     dates: DateParser,
     keys: Keys,
     set: FileSet,
-    posters: Texts,
     groups: Texts,
     tallies: Tallies,
     rows: Option<Rows>,
     lines: u64,
     rejected: u64,
-    block: BlockCounts,
+    /// Of the block that comes in.
+    span: Numbers,
     decoded: Vec<u8>,
     names: Vec<u8>,
+    known: Known,
 }
 
 impl Filer {
@@ -171,22 +195,38 @@ impl Filer {
             dates: DateParser::new(),
             keys: Keys::new(&config.group),
             set: FileSet::new(config.keep_articles),
-            posters: Texts::new(),
             groups: Texts::new(),
             tallies: Tallies::new(config.groups.iter().map(|group| group.0.as_str())),
             rows: config.keep_articles.then(Rows::default),
             lines: 0,
             rejected: 0,
-            block: BlockCounts::default(),
+            span: Numbers::NONE,
             decoded: Vec::new(),
             names: Vec::new(),
+            known: Known::new(),
             config,
+        }
+    }
+
+    /// The lines so far, and those in no file.
+    fn begin_block(&mut self) -> (u64, u64) {
+        self.span = Numbers::NONE;
+        (self.lines, self.rejected)
+    }
+
+    fn end_block(&self, (lines, rejected): (u64, u64)) -> BlockCounts {
+        // Numbers begin at 1.
+        let is_any = self.span.last > 0;
+        BlockCounts {
+            lines: self.lines - lines,
+            rejected: self.rejected - rejected,
+            first_number: is_any.then_some(self.span.first),
+            last_number: is_any.then_some(self.span.last),
         }
     }
 
     fn add(&mut self, line: &Line<'_>) {
         self.lines += 1;
-        self.block.lines += 1;
         if let Some(rows) = &mut self.rows {
             rows.rows.push(Row {
                 number: line.number,
@@ -199,7 +239,6 @@ impl Filer {
         }
         if let Err(cause) = self.file(line) {
             self.rejected += 1;
-            self.block.rejected += 1;
             self.tallies.add(cause, line.raw);
             if let Some(row) = self.rows.as_mut().and_then(|rows| rows.rows.last_mut()) {
                 row.place = RowPlace::Rejected(Tallies::number(cause));
@@ -218,10 +257,10 @@ impl Filer {
         if number < low || (high > 0 && number > high) {
             return Err(Cause::Reason(Reason::OutsideSpan));
         }
-        let block = &mut self.block;
-        block.first_number = Some(block.first_number.map_or(number, |first| first.min(number)));
-        block.last_number = Some(block.last_number.map_or(number, |last| last.max(number)));
-        if let Owner::Other(owner) = self.owners.owner(line.xref) {
+        self.span.note(number);
+        let owner = self.owners.owner(line.xref);
+        self.known.learn_owner(line.xref, owner);
+        if let Owner::Other(owner) = owner {
             return Err(Cause::Crosspost(owner));
         }
         let mut decoded = std::mem::take(&mut self.decoded);
@@ -249,14 +288,12 @@ impl Filer {
             Some(index) if !self.set.is_twin(index, segment.part) => index,
             _ => self.new_place(text, &segment, key, how, details)?,
         };
-        let posted = self.dates.parse(line.date).map_or(0, |seconds| {
-            u32::try_from(seconds.min(self.config.now)).unwrap_or(0)
-        });
+        let posted = self.dates.parse(line.date);
         let facts = Facts {
             number,
             part: segment.part,
             size: line.size.map_or(0, |size| u32::try_from(size).unwrap_or(0)),
-            posted,
+            posted: self.clamp(posted),
             poster: self.poster(index, line.poster),
             row: self.rows.as_ref().map_or(0, |rows| rows.rows.len() - 1) as u32,
         };
@@ -269,7 +306,8 @@ impl Filer {
             self.set
                 .set_lowest(index, segment.part, number, text, groups);
         }
-        self.set.push(index, facts, line.message_id, self.lines);
+        let id = line.message_id;
+        self.set.push(index, facts, (id, 0, id.len()), self.lines);
         Ok(())
     }
 
@@ -283,6 +321,15 @@ impl Filer {
         how: u32,
         details: Option<Subject>,
     ) -> Result<u32, Cause> {
+        let is_plain = how != 0 || !subject::may_count_alike(text, segment);
+        if details.is_none() && is_plain && !subject::is_index_spam(text) {
+            // The counter is the segment's, whatever else the subject says.
+            if let Some(index) = self.set.find(Place::Ordinary, key) {
+                return Ok(index);
+            }
+            let entry = Entry::new(key, segment.total, 0, how);
+            return Ok(self.set.insert(Place::Ordinary, entry));
+        }
         let details = details.unwrap_or_else(|| subject::details(text, segment));
         if details.flags & subject::flags::INDEX_SPAM != 0 {
             return Err(Cause::Reason(Reason::IndexSpam));
@@ -299,19 +346,29 @@ impl Filer {
             return Ok(index);
         }
         let twin = match (details.file_index, details.file_total) {
-            (Some(index), Some(total)) if how == 0 && total == segment.total && total > 1 => index,
+            (Some(1), Some(1)) => 0,
+            (Some(index), total) if how == 0 && total.unwrap_or(0) == segment.total => index,
             _ => 0,
         };
         let entry = Entry::new(key, segment.total, twin, how);
         Ok(self.set.insert(Place::Ordinary, entry))
     }
 
+    /// A moment as it is logged: none later than now, 0 for none.
+    #[inline]
+    fn clamp(&self, moment: Option<i64>) -> u32 {
+        moment.map_or(0, |seconds| {
+            u32::try_from(seconds.min(self.config.now)).unwrap_or(0)
+        })
+    }
+
     /// The number of a From. Most files have one, so the last one of the file is compared first.
     #[inline]
     fn poster(&mut self, index: u32, poster: &[u8]) -> u32 {
+        let poster = cut(poster, TEXT_LIMIT);
         match self.set.last_poster(index) {
-            Some(last) if self.posters.get(last) == poster => last,
-            _ => self.posters.number(poster),
+            Some(last) if self.set.vault.posters.get(last) == poster => last,
+            _ => self.set.vault.posters.number(poster),
         }
     }
 
@@ -322,6 +379,9 @@ impl Filer {
         self.names.extend_from_slice(own);
         let mut seen: Vec<&[u8]> = vec![own];
         for name in group_names(xref) {
+            if self.names.len() + name.len() >= TEXT_LIMIT {
+                break;
+            }
             if !seen.contains(&name) {
                 seen.push(name);
                 self.names.push(b' ');
@@ -375,17 +435,17 @@ fn uncounted(text: &[u8], message_id: &[u8]) -> Result<(Segment, u32, Option<Sub
             _ => Ok((counted(part.max(1), total), flags::COUNTED_BY_ID, None)),
         };
     }
-    let none = Cause::Reason(Reason::NoCounter);
+    let none = || Cause::Reason(subject::uncounted::reason(text, message_id));
     // A name with an extension has a dot: most subjects without a counter are random and have none.
     if memchr::memchr(b'.', text).is_none() {
-        return Err(none);
+        return Err(none());
     }
     let details = subject::details(text, &Segment::default());
     if details.flags & subject::flags::INDEX_SPAM != 0 {
         return Err(Cause::Reason(Reason::IndexSpam));
     }
     if details.name.is_empty() || details.flags & subject::flags::EXTENSION == 0 {
-        return Err(none);
+        return Err(none());
     }
     Ok((counted(1, 1), flags::SINGLE_BY_NAME, Some(details)))
 }

@@ -1,13 +1,12 @@
 //! Files whose articles were encoded, and what is needed to open them again.
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use super::log::{Facts, Head, Log};
+use super::log::{Facts, Log};
+use super::texts::{Recent, quick_hash};
 use crate::chunk::{CodecError, Encoder, Segment, decode};
 use crate::tables::{ByteStore, Stored};
 
 /// What the articles of a file add up to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) found: u32,
     pub(super) lowest_part: u32,
@@ -26,45 +25,6 @@ pub(super) struct Summary {
     pub(super) poster_constant: bool,
 }
 
-impl Summary {
-    /// Adds up articles, ascending by part. There must be one.
-    pub(super) fn of<'a>(heads: impl Iterator<Item = &'a Head> + Clone) -> Self {
-        let mut sum = Self {
-            found: 0,
-            lowest_part: 0,
-            highest_part: 0,
-            lowest_part_number: 0,
-            size_bytes: 0,
-            some_size_unknown: false,
-            first_number: u64::MAX,
-            last_number: 0,
-            first_posted: u32::MAX,
-            last_posted: 0,
-            poster: 0,
-            poster_constant: true,
-        };
-        if let Some(lowest) = heads.clone().next() {
-            sum.lowest_part = lowest.part;
-            sum.lowest_part_number = lowest.number;
-            sum.poster = lowest.poster;
-        }
-        for head in heads {
-            sum.found += 1;
-            sum.highest_part = head.part;
-            sum.size_bytes += u64::from(head.size);
-            sum.some_size_unknown |= head.size == 0;
-            sum.first_number = sum.first_number.min(head.number);
-            sum.last_number = sum.last_number.max(head.number);
-            // Undated is 0: it must not be the minimum.
-            sum.first_posted = sum.first_posted.min(head.posted.wrapping_sub(1));
-            sum.last_posted = sum.last_posted.max(head.posted);
-            sum.poster_constant &= head.poster == sum.poster;
-        }
-        sum.first_posted = sum.first_posted.wrapping_add(1);
-        sum
-    }
-}
-
 /// An encoded file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sealed {
@@ -75,21 +35,49 @@ pub(super) struct Sealed {
 }
 
 /// Where encoded files go.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Vault {
     pub(super) records: ByteStore,
     pub(super) first_ids: ByteStore,
+    pub(super) posters: Recent,
     sides: ByteStore,
     encoder: Encoder,
     bytes: Vec<u8>,
+    segments: Vec<Segment<'static>>,
+    columns: Columns,
     keep_rows: bool,
+}
+
+/// What is packed of the articles of a file, ascending by part.
+#[derive(Debug, Default)]
+struct Columns {
+    numbers: Vec<u64>,
+    posted: Vec<u32>,
+    posters: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Columns {
+    fn clear(&mut self) {
+        self.numbers.clear();
+        self.posted.clear();
+        self.posters.clear();
+        self.rows.clear();
+    }
 }
 
 impl Vault {
     pub(super) fn new(keep_rows: bool) -> Self {
         Self {
+            records: ByteStore::default(),
+            first_ids: ByteStore::default(),
+            posters: Recent::new(),
+            sides: ByteStore::default(),
+            encoder: Encoder::default(),
+            bytes: Vec::new(),
+            segments: Vec::new(),
+            columns: Columns::default(),
             keep_rows,
-            ..Self::default()
         }
     }
 
@@ -97,45 +85,90 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Encoder::encode`]; no articles that come from the scanner can be refused.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "an iterator is made to be used up"
-    )]
     pub(super) fn seal(
         &mut self,
         log: &Log,
-        order: impl ExactSizeIterator<Item = usize> + Clone,
+        order: impl ExactSizeIterator<Item = usize>,
     ) -> Result<Sealed, CodecError> {
-        let heads = || order.clone().map(|index| &log.heads[index]);
-        let segments: Vec<Segment<'_>> = heads()
-            .map(|head| Segment {
+        let mut segments = emptied(std::mem::take(&mut self.segments));
+        segments.reserve(order.len());
+        self.columns.clear();
+        let (mut size_bytes, mut some_size_unknown) = (0, false);
+        for index in order {
+            let head = &log.heads[index];
+            segments.push(Segment {
                 part: head.part,
                 size: head.size,
                 id: log.id(head),
-            })
-            .collect();
-        self.bytes.clear();
-        self.encoder.encode(&segments, &mut self.bytes)?;
-        let record = self.records.push(&self.bytes);
-        let first_id = self
-            .first_ids
-            .push(segments.first().map_or(&[], |segment| segment.id));
-        let summary = Summary::of(heads());
-        self.bytes.clear();
-        let packed = &mut self.bytes;
-        pack(packed, heads().map(|head| head.number));
-        pack(packed, heads().map(|head| u64::from(head.posted)));
-        pack(packed, heads().map(|head| u64::from(head.poster)));
-        if self.keep_rows {
-            pack(packed, heads().map(|head| u64::from(head.row)));
+            });
+            size_bytes += u64::from(head.size);
+            some_size_unknown |= head.size == 0;
+            self.columns.numbers.push(head.number);
+            self.columns.posted.push(head.posted);
+            self.columns.posters.push(head.poster);
+            if self.keep_rows {
+                self.columns.rows.push(head.row);
+            }
         }
-        let side = self.sides.push(packed);
-        Ok(Sealed {
-            record,
-            first_id,
-            summary,
-            side,
-        })
+        self.bytes.clear();
+        let encoded = self.encoder.encode(&segments, &mut self.bytes);
+        let lowest = segments.first().copied();
+        let highest_part = segments.last().map_or(0, |segment| segment.part);
+        let first_id = lowest.map_or(&[][..], |segment| segment.id);
+        let sealed = encoded.map(|()| {
+            let record = self.records.push(&self.bytes);
+            let first_id = self.first_ids.push(first_id);
+            let summary = self.summary(Summary {
+                lowest_part: lowest.map_or(0, |segment| segment.part),
+                highest_part,
+                size_bytes,
+                some_size_unknown,
+                ..Summary::default()
+            });
+            self.bytes.clear();
+            let (packed, columns) = (&mut self.bytes, &self.columns);
+            pack(packed, &columns.numbers);
+            pack(packed, &columns.posted);
+            pack(packed, &columns.posters);
+            if self.keep_rows {
+                pack(packed, &columns.rows);
+            }
+            let side = self.sides.push(packed);
+            Sealed {
+                record,
+                first_id,
+                summary,
+                side,
+            }
+        });
+        self.segments = emptied(segments);
+        sealed
+    }
+
+    /// Completes what the columns add up to.
+    fn summary(&self, sum: Summary) -> Summary {
+        let Columns {
+            numbers,
+            posted,
+            posters,
+            ..
+        } = &self.columns;
+        let poster = posters.first().copied().unwrap_or_default();
+        // Undated is 0: it must not be the minimum.
+        let first_posted = posted.iter().map(|posted| posted.wrapping_sub(1)).min();
+        Summary {
+            found: numbers.len() as u32,
+            lowest_part_number: numbers.first().copied().unwrap_or_default(),
+            first_number: numbers.iter().copied().min().unwrap_or(u64::MAX),
+            last_number: numbers.iter().copied().max().unwrap_or_default(),
+            first_posted: first_posted.unwrap_or(u32::MAX).wrapping_add(1),
+            last_posted: posted.iter().copied().max().unwrap_or_default(),
+            poster,
+            poster_constant: posters
+                .iter()
+                .all(|other| self.posters.are_equal(poster, *other)),
+            ..sum
+        }
     }
 
     /// Puts the articles of a sealed file back into a log.
@@ -168,20 +201,46 @@ impl Vault {
     }
 }
 
+/// An empty vector with the memory of another one.
+fn emptied<'to>(mut segments: Vec<Segment<'_>>) -> Vec<Segment<'to>> {
+    segments.clear();
+    // Collected in place, since nothing changes but what the (no) segments borrow.
+    let none = |_: Segment<'_>| Segment {
+        part: 0,
+        size: 0,
+        id: &[],
+    };
+    segments.into_iter().map(none).collect()
+}
+
 /// Appends integers as their distances from the least, in as few whole bytes as the greatest needs.
-fn pack(out: &mut Vec<u8>, values: impl Iterator<Item = u64> + Clone) {
-    let low = values.clone().min().unwrap_or(0);
-    let high = values.clone().max().unwrap_or(0);
-    let width = (u64::BITS - (high - low).leading_zeros()).div_ceil(8) as u8;
+fn pack<T: Copy + Ord + Into<u64>>(out: &mut Vec<u8>, values: &[T]) {
+    let low = values.iter().min().map_or(0, |low| (*low).into());
+    let high = values.iter().max().map_or(0, |high| (*high).into());
+    let width = (u64::BITS - (high - low).leading_zeros()).div_ceil(8);
     out.extend_from_slice(&low.to_le_bytes());
-    out.push(width);
+    out.push(width as u8);
+    let values = values.iter().map(|value| (*value).into() - low);
     match width {
         0 => {}
-        1 => out.extend(values.map(|value| (value - low) as u8)),
-        2 => values.for_each(|value| out.extend_from_slice(&((value - low) as u16).to_le_bytes())),
-        _ => values.for_each(|value| {
-            out.extend_from_slice(&(value - low).to_le_bytes()[..usize::from(width)]);
-        }),
+        1 => put::<1>(out, values),
+        2 => put::<2>(out, values),
+        3 => put::<3>(out, values),
+        4 => put::<4>(out, values),
+        5 => put::<5>(out, values),
+        6 => put::<6>(out, values),
+        7 => put::<7>(out, values),
+        _ => put::<8>(out, values),
+    }
+}
+
+/// Appends the lower bytes of integers.
+fn put<const WIDTH: usize>(out: &mut Vec<u8>, values: impl ExactSizeIterator<Item = u64>) {
+    let start = out.len();
+    out.resize(start + values.len() * WIDTH, 0);
+    let places = out[start..].as_chunks_mut::<WIDTH>().0;
+    for (place, value) in places.iter_mut().zip(values) {
+        place.copy_from_slice(&value.to_le_bytes()[..WIDTH]);
     }
 }
 
@@ -207,6 +266,8 @@ fn unpack(side: &mut &[u8], count: usize) -> Vec<u64> {
 #[derive(Debug, Default)]
 pub(super) struct IdSet {
     slots: Vec<(u32, u32)>,
+    /// Places of articles by part.
+    places: Vec<u32>,
 }
 
 impl IdSet {
@@ -221,7 +282,7 @@ impl IdSet {
     #[inline]
     pub(super) fn insert(&mut self, log: &Log, index: u32) -> bool {
         let id = log.id(&log.heads[index as usize]);
-        let hash = xxh3_64(id);
+        let hash = quick_hash(id);
         let tag = (hash >> 32) as u32;
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
@@ -236,5 +297,34 @@ impl IdSet {
             }
             slot = (slot + 1) & mask;
         }
+    }
+
+    /// The articles ascending by part, if each part and each id is there once.
+    pub(super) fn in_order(&mut self, log: &Log) -> Option<Vec<usize>> {
+        /// Places that stay empty, as many times the articles, and some.
+        const SPARSE: usize = 4;
+        const SOME: usize = 1024;
+        let count = log.heads.len();
+        let last = log.heads.iter().map(|head| head.part).max()? as usize;
+        if last > count.saturating_mul(SPARSE) + SOME {
+            return None;
+        }
+        self.places.clear();
+        self.places.resize(last + 1, u32::MAX);
+        self.reset(count);
+        for (at, head) in (0..).zip(&log.heads) {
+            let place = &mut self.places[head.part as usize];
+            if *place != u32::MAX {
+                return None;
+            }
+            *place = at;
+            if !self.insert(log, at) {
+                return None;
+            }
+        }
+        let mut order = Vec::with_capacity(count);
+        let places = self.places.iter().filter(|place| **place != u32::MAX);
+        order.extend(places.map(|place| *place as usize));
+        Some(order)
     }
 }

@@ -15,7 +15,7 @@ const REMEMBERED: usize = 8;
 /// The longest prefix that is remembered: `Wed, 17 Dec 2025 `.
 const LONGEST_PREFIX: usize = 24;
 /// Length of `19:34:49`.
-const CLOCK: usize = 8;
+pub(crate) const CLOCK: usize = 8;
 const DAY: i64 = 86_400;
 
 /// What precedes the time of day, and the midnight that it means.
@@ -55,6 +55,15 @@ impl DateParser {
         let moment = parse(bytes)?;
         self.remember(bytes, moment);
         Some(moment)
+    }
+
+    /// Where the time of day stands in a header that was parsed just now, and the moment at its midnight.
+    ///
+    /// Every header with the same bytes but for the digits of that time means that midnight as well.
+    pub(crate) fn midnight(&self, bytes: &[u8], moment: i64) -> Option<(usize, i64)> {
+        let at = self.prefixes[self.last].len;
+        let time = clock(*bytes.get(at..)?.first_chunk::<CLOCK>()?)?;
+        (self.recall(self.last, bytes) == Some(moment)).then_some((at, moment - time))
     }
 
     /// The moment by prefix `i`, when the header begins with it and goes on in the usual form.
@@ -102,14 +111,21 @@ impl DateParser {
 }
 
 /// Seconds of `19:34:49`, up to 23:59:59.
-#[inline]
-fn clock(time: [u8; CLOCK]) -> Option<i64> {
-    let digit = |i: usize| i64::from(time[i].wrapping_sub(b'0'));
-    let pair = |i: usize| digit(i) * 10 + digit(i + 1);
-    let digits = [0, 1, 3, 4, 6, 7].into_iter().all(|i| digit(i) <= 9);
-    let (hour, minute, second) = (pair(0), pair(3), pair(6));
-    (digits && time[2] == b':' && time[5] == b':' && hour < 24 && minute < 60 && second < 60)
-        .then_some(hour * 3600 + minute * 60 + second)
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call would cost more than the work")]
+pub(crate) fn clock(time: [u8; CLOCK]) -> Option<i64> {
+    const ZEROS: u64 = u64::from_le_bytes(*b"00:00:00");
+    const LOW: u64 = 0x0f0f_000f_0f00_0f0f;
+    const SIXES: u64 = 0x0606_0006_0600_0606;
+    let digits = u64::from_le_bytes(time) ^ ZEROS;
+    // All below ten, and the colons where they belong.
+    if (digits | digits.wrapping_add(SIXES)) & !LOW != 0 {
+        return None;
+    }
+    let pairs = digits * 10 + (digits >> 8);
+    let pair = |at: u32| (pairs >> at & 0xff).cast_signed();
+    let (hour, minute, second) = (pair(0), pair(24), pair(48));
+    (hour < 24 && minute < 60 && second < 60).then_some(hour * 3600 + minute * 60 + second)
 }
 
 /// Seconds east of Greenwich of ` GMT`, ` UTC`, ` +0100`, ` -0600`.

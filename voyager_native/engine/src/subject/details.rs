@@ -3,7 +3,7 @@
 use super::counter::{self, Counter, Mark};
 use super::extension::extension_rank;
 use super::names::{self, Name};
-use super::words::{last_yenc, only_separators, separator_at, trim, trim_filler, trim_size_back};
+use super::words::{last_yenc, separator_at, trim, trim_filler, trim_size_back};
 use super::{Segment, Span32, Subject, brackets, files, flags, request};
 
 /// Counters of an unquoted subject that are tried for a name behind them.
@@ -86,7 +86,7 @@ fn segment_flags(segment: &Segment) -> u32 {
 }
 
 /// Lists of other people's posts are themselves posted under this name with a serial number.
-fn is_index_spam(s: &[u8]) -> bool {
+pub(super) fn is_index_spam(s: &[u8]) -> bool {
     const TITLE: &[u8] = b"usenet index post";
     let start = separators_from(s, 0);
     s.get(start..start + TITLE.len())
@@ -302,11 +302,16 @@ fn fill(
         subject.request = request::find(s, region.0, region.1);
     }
     if let Some(name) = found.name.filter(|_| !found.tagged) {
-        subject.tail = tail(s, segment, yenc, found.file, name);
+        subject.tail = between(s, yenc, found.file, name, region.1);
+        if subject.tail.is_empty() {
+            subject.tail = tail(s, segment, yenc, found.file, name);
+        } else {
+            subject.flags |= flags::TAIL_BETWEEN;
+        }
     }
 }
 
-/// The text before the file counter or the name; the text between them when the counter comes first.
+/// The text before the file counter or the name; the text between them when nothing is said before the counter.
 fn head_region(
     s: &[u8],
     segment: &Segment,
@@ -322,9 +327,7 @@ fn head_region(
     let first = after_first_yenc(s, limit);
     let name = found.name.map_or(limit, |name| name.outer_start);
     let (from, to) = match found.file {
-        Some(file) if file.start < name && only_separators(s, first, file.start) => {
-            (file.end, name)
-        }
+        Some(file) if file.start < name && !tells(s, first, file.start) => (file.end, name),
         Some(file) if file.start < name => (first, file.start),
         _ => (first, name),
     };
@@ -339,16 +342,40 @@ fn head_region(
     (from, to.max(from))
 }
 
-/// The stretch, provided that a letter or digit of any script is in it.
-fn telling(s: &[u8], start: usize, end: usize) -> Span32 {
-    let tells = s[start..end]
+/// Whether a letter or digit of any script is in `start..end`.
+fn tells(s: &[u8], start: usize, end: usize) -> bool {
+    s[start..end]
         .iter()
-        .any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
-    if tells {
+        .any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+}
+
+/// The stretch, provided that it says something.
+fn telling(s: &[u8], start: usize, end: usize) -> Span32 {
+    if tells(s, start, end) {
         Span32::new(start, end)
     } else {
         Span32::default()
     }
+}
+
+/// The free text between the file counter and the name, where the head stands before the counter.
+fn between(
+    s: &[u8],
+    yenc: Option<(usize, usize)>,
+    file: Option<Counter>,
+    name: Name,
+    head_end: usize,
+) -> Span32 {
+    let Some(file) = file.filter(|file| head_end <= file.start && file.end < name.outer_start)
+    else {
+        return Span32::default();
+    };
+    let from = match yenc {
+        Some((at, after)) if at >= file.end && after <= name.outer_start => after,
+        _ => file.end,
+    };
+    let (start, end) = trim_filler(s, from, name.outer_start);
+    telling(s, start, end)
 }
 
 /// The first free text after the name: before `yEnc`, between it and the segment counter, after that.

@@ -8,6 +8,7 @@ mod files;
 mod names;
 mod request;
 mod segment;
+pub mod uncounted;
 mod words;
 
 /// A stretch of the subject, as offsets into the bytes that were parsed. Empty means that there is none.
@@ -68,6 +69,8 @@ pub mod flags {
     pub const YENC: u32 = 1 << 9;
     /// The name has a file extension.
     pub const EXTENSION: u32 = 1 << 10;
+    /// The text given as tail stands between the file counter and the name.
+    pub const TAIL_BETWEEN: u32 = 1 << 11;
 }
 
 /// The segment counter of a subject: all that changes from article to article of one file.
@@ -105,7 +108,8 @@ pub struct Subject {
     pub file_total: Option<u32>,
     /// Free text before the file counter or the name.
     pub head: Span32,
-    /// Free text after the name that is no size, no counter and no `yEnc`.
+    /// Free text between a head with a file counter and the name, else after the name: no size, no counter and
+    /// no `yEnc`.
     pub tail: Span32,
     /// The name in `[id]-[FULL]-[group]-[ Name ]`.
     pub request: Span32,
@@ -119,6 +123,52 @@ pub struct Subject {
 #[must_use]
 pub fn segment(subject: &[u8]) -> Segment {
     segment::find(subject)
+}
+
+/// The segment counter of a subject that ends with its only one, perhaps with a number after it.
+///
+/// Every subject that differs from it in nothing but the digits of its part has it as well.
+pub(crate) fn counter_at_end(subject: &[u8]) -> Option<Segment> {
+    segment::at_end(subject)
+}
+
+/// Whether [`details`] could give a file counter of as many files as the segment counter has parts.
+///
+/// Each number of a counter is a run of digits.
+pub(crate) fn may_count_alike(subject: &[u8], segment: &Segment) -> bool {
+    let mut from = 0;
+    let mut rest = |cut: Span32| {
+        let found = subject.get(from..cut.start as usize).unwrap_or_default();
+        from = from.max(cut.end as usize);
+        holds_number(found, segment.total)
+    };
+    let end = Span32::new(subject.len(), subject.len());
+    let cuts = segment.cuts.into_iter().filter(|cut| !cut.is_empty());
+    segment.either || segment.total == 0 || cuts.chain([end]).any(&mut rest)
+}
+
+/// Whether a run of digits is this number.
+fn holds_number(text: &[u8], number: u32) -> bool {
+    let mut value = 0_u64;
+    let mut is_run = false;
+    for byte in text.iter().chain(b" ") {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            value = (value * 10 + u64::from(digit)).min(1 << 40);
+            is_run = true;
+        } else if is_run {
+            if value == u64::from(number) {
+                return true;
+            }
+            (value, is_run) = (0, false);
+        }
+    }
+    false
+}
+
+/// Whether a subject is of a posted list of what is on Usenet.
+pub(crate) fn is_index_spam(subject: &[u8]) -> bool {
+    details::is_index_spam(subject)
 }
 
 /// Parses the rest of a subject whose segment counter is known: needed once per file.

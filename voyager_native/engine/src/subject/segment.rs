@@ -11,8 +11,9 @@ pub(super) fn find(s: &[u8]) -> Segment {
 
 /// The usual form, read from the end: `… (3/40)` or `… (3/40) 15728640`.
 ///
-/// Nothing that follows could be a `yEnc`, so this is the last counter by every rule of [`general`].
-fn at_end(s: &[u8]) -> Option<Segment> {
+/// Nothing that follows could be a `yEnc`, so this is the last counter by every rule of [`general`]. Subjects that
+/// differ in nothing but their part have it alike.
+pub(super) fn at_end(s: &[u8]) -> Option<Segment> {
     let close = back_over_number(s, s.len());
     if close == 0 || s[close - 1] != b')' {
         return None;
@@ -28,7 +29,8 @@ fn at_end(s: &[u8]) -> Option<Segment> {
     let open = i - 1;
     // A copy of the counter may stand before it, but not between it and the `yEnc` or the name.
     let before = &s[..back_over_number(s, open)];
-    let alone = before.last() == Some(&b'"')
+    // A quote after the `yEnc` may be open still, with the counter in it.
+    let alone = (before.last() == Some(&b'"') && last_yenc(before).is_none())
         || before
             .last_chunk::<4>()
             .is_some_and(|word| word.eq_ignore_ascii_case(b"yenc"))
