@@ -1,21 +1,20 @@
 //! Chunks and records for Python.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::cmp::Ordering;
 
-use arrow_array::LargeBinaryArray;
+use arrow_array::ArrayRef;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods};
-use voyager_engine::chunk::{self, ChunkEncoder, CodecError, Encoder, Segment, Segments};
-use voyager_engine::tables::TextColumn;
+use voyager_engine::chunk::{self, ChunkEncoder, CodecError, Encoder, FileRow, Segment, Segments};
+use voyager_engine::tables::{ByteStore, TextColumn};
 use voyager_engine::text::to_utf8;
 
 use crate::capsule::{self, ArrowStream};
 use crate::frames::{self, numbers, texts};
-use crate::intake::Intake;
+use crate::intake::{FileTable, Intake};
 
 pyo3::create_exception!(
     voyager_native,
@@ -50,11 +49,12 @@ pub(crate) fn encode_chunk<'py>(
     let intake = Intake::new(capsule::import(files)?);
     let chunk = py.detach(|| {
         let files = intake.files()?;
-        let payloads = intake.bytes("payload")?;
-        let rows: Vec<usize> = (0..payloads.len()).collect();
+        let rows: Vec<_> = (0..files.len()).map(|row| files.row(row)).collect();
+        let mut chunk = Vec::new();
         ChunkEncoder::new()
-            .and_then(|mut encoder| encoder.encode(&files, &rows, &payloads))
-            .map_err(raise)
+            .and_then(|mut encoder| encoder.encode_into(&rows, &mut chunk))
+            .map_err(raise)?;
+        Ok::<_, PyErr>(chunk)
     })?;
     Ok(PyBytes::new(py, &chunk))
 }
@@ -69,28 +69,75 @@ pub(crate) fn encode_chunks(
 ) -> PyResult<ArrowStream> {
     let intake = Intake::new(capsule::import(files)?);
     py.detach(|| {
-        let files = intake.files()?;
-        let payloads = intake.bytes("payload")?;
-        let mut releases: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        for (row, key) in intake.integers(by)?.into_iter().enumerate() {
-            if let Some(key) = key {
-                releases.entry(key).or_default().push(row);
-            }
-        }
-        let mut encoder = ChunkEncoder::new().map_err(raise)?;
-        let mut chunks = Vec::with_capacity(releases.len());
-        for rows in releases.values() {
-            let own: Vec<&[u8]> = rows.iter().map(|row| payloads[*row]).collect();
-            chunks.push(encoder.encode(&files, rows, &own).map_err(raise)?);
-        }
-        let keys = releases.into_keys().collect();
-        let chunks = LargeBinaryArray::from_iter_values(chunks);
+        let mut order: Vec<(u64, usize)> = (0..)
+            .zip(intake.integers(by)?)
+            .filter_map(|(row, key)| key.map(|key| (key, row)))
+            .collect();
+        order.sort_unstable();
+        let (keys, chunks) = encode_runs(&intake.files()?, &order, |_| ())?;
         let batch = frames::batch(vec![
             (by, numbers::<UInt64Type>(keys), false),
-            ("payload", Arc::new(chunks), false),
+            ("payload", chunks, false),
         ]);
         batch.map(ArrowStream::new).map_err(raise_arrow)
     })
+}
+
+/// A chunk for each release and session of a files table, with the files in the order of an NZB.
+#[pyfunction]
+pub(crate) fn encode_releases(py: Python<'_>, files: &Bound<'_, PyAny>) -> PyResult<ArrowStream> {
+    let intake = Intake::new(capsule::import(files)?);
+    py.detach(|| {
+        let keys: Vec<u64> = intake.whole("release_key")?;
+        let sessions: Vec<u32> = intake.whole("session")?;
+        let mut order: Vec<((u64, u32), usize)> = keys.into_iter().zip(sessions).zip(0..).collect();
+        order.sort_unstable();
+        // The files of an NZB are in the order of their chunk; stable, so that it is always the same.
+        let sort = |files: &mut Vec<FileRow<'_>>| files.sort_by(in_nzb);
+        let (keys, chunks) = encode_runs(&intake.files()?, &order, sort)?;
+        let (keys, sessions) = keys.into_iter().unzip();
+        let batch = frames::batch(vec![
+            ("release_key", numbers::<UInt64Type>(keys), false),
+            ("session", numbers::<UInt32Type>(sessions), false),
+            ("payload", chunks, false),
+        ]);
+        batch.map(ArrowStream::new).map_err(raise_arrow)
+    })
+}
+
+/// The order of files of one release.
+fn in_nzb(left: &FileRow<'_>, right: &FileRow<'_>) -> Ordering {
+    let (of_left, of_right) = (&left.numbers, &right.numbers);
+    of_left
+        .file_index
+        .cmp(&of_right.file_index)
+        .then_with(|| left.name.cmp(right.name))
+        .then_with(|| of_left.first_number.cmp(&of_right.first_number))
+        .then_with(|| left.file_key.cmp(&right.file_key))
+}
+
+/// A chunk for each run of rows that have one key, in the order that `sort` gives them, and these keys.
+fn encode_runs<'a, K: Copy + PartialEq>(
+    files: &FileTable<'a>,
+    order: &[(K, usize)],
+    sort: impl Fn(&mut Vec<FileRow<'a>>),
+) -> PyResult<(Vec<K>, ArrayRef)> {
+    let mut encoder = ChunkEncoder::new().map_err(raise)?;
+    let mut store = ByteStore::default();
+    let (mut keys, mut stored) = (Vec::new(), Vec::new());
+    let mut own = Vec::new();
+    for run in order.chunk_by(|left, right| left.0 == right.0) {
+        own.clear();
+        own.extend(run.iter().map(|(_, row)| files.row(*row)));
+        sort(&mut own);
+        // What describes a file takes about as much room as its records leave free.
+        let size = own.iter().map(|file| file.payload.len() + 64).sum();
+        let append = |chunk: &mut Vec<u8>| encoder.encode_into(&own, chunk);
+        stored.push(store.append(size, append).map_err(raise)?);
+        keys.push(run[0].0);
+    }
+    let chunks = frames::byte_views(&stored, store).map_err(raise_arrow)?;
+    Ok((keys, chunks))
 }
 
 /// The files and the segments of a chunk.
@@ -125,6 +172,26 @@ pub(crate) fn decode_segments(py: Python<'_>, payload: &[u8]) -> PyResult<ArrowS
     })
 }
 
+/// The segment with the highest part of each record of a column: part, message-id, size.
+#[pyfunction]
+pub(crate) fn last_segments(
+    py: Python<'_>,
+    table: &Bound<'_, PyAny>,
+    column: &str,
+) -> PyResult<ArrowStream> {
+    let intake = Intake::new(capsule::import(table)?);
+    py.detach(|| {
+        let mut table = SegmentTable::default();
+        for payload in intake.bytes(column)? {
+            let segments = chunk::decode(payload).map_err(raise)?;
+            let last = segments.iter().max_by_key(|segment| segment.part);
+            let last = last.ok_or_else(|| ChunkError::new_err("a record without segments"))?;
+            table.push_one(0, &last);
+        }
+        table.batch(false)
+    })
+}
+
 /// The record of segments; rows may be in any order.
 #[pyfunction]
 pub(crate) fn encode_segments<'py>(
@@ -135,11 +202,11 @@ pub(crate) fn encode_segments<'py>(
     let record = py.detach(|| {
         let parts: Vec<u32> = intake.whole("part")?;
         let sizes: Vec<u32> = intake.whole("size_bytes")?;
-        let ids = intake.texts("message_id")?;
+        let ids = intake.strings("message_id")?;
         let mut segments: Vec<Segment<'_>> = parts
             .iter()
             .zip(&sizes)
-            .zip(ids.iter())
+            .zip(&ids)
             .map(|((part, size), id)| Segment {
                 part: *part,
                 size: *size,
@@ -180,11 +247,15 @@ struct SegmentTable {
 impl SegmentTable {
     fn push(&mut self, file: u32, segments: &Segments) {
         for segment in segments.iter() {
-            self.file.push(file);
-            self.part.push(segment.part);
-            self.message_id.push(&to_utf8(segment.id));
-            self.size.push(segment.size);
+            self.push_one(file, &segment);
         }
+    }
+
+    fn push_one(&mut self, file: u32, segment: &Segment<'_>) {
+        self.file.push(file);
+        self.part.push(segment.part);
+        self.message_id.push(&to_utf8(segment.id));
+        self.size.push(segment.size);
     }
 
     fn batch(self, with_file: bool) -> PyResult<ArrowStream> {

@@ -14,12 +14,11 @@ use voyager_engine::tables::{Articles, ByteStore, Files, Rejects, Stored, TextCo
 use voyager_engine::text::to_utf8;
 
 /// A column with its name, and whether it may hold nulls.
-type Column<'a> = (&'a str, ArrayRef, bool);
+pub(crate) type Column<'a> = (&'a str, ArrayRef, bool);
 
 /// The files table.
 pub(crate) fn files(files: Files) -> Result<RecordBatch, ArrowError> {
     let payload = byte_views(&files.payload, files.payloads)?;
-    let flag = |values: Vec<bool>| -> ArrayRef { Arc::new(BooleanArray::from(values)) };
     batch(vec![
         ("file_key", numbers::<UInt64Type>(files.file_key), false),
         ("base_key", numbers::<UInt64Type>(files.base_key), false),
@@ -43,7 +42,7 @@ pub(crate) fn files(files: Files) -> Result<RecordBatch, ArrowError> {
         ),
         ("size_bytes", numbers::<UInt64Type>(files.size_bytes), false),
         ("poster", texts(files.poster)?, false),
-        ("poster_constant", flag(files.poster_constant), false),
+        ("poster_constant", flags(files.poster_constant), false),
         ("group", texts(files.group)?, false),
         ("groups", texts(files.groups)?, false),
         ("first_posted_at", times(files.first_posted_at), true),
@@ -60,7 +59,7 @@ pub(crate) fn files(files: Files) -> Result<RecordBatch, ArrowError> {
         ),
         ("first_message_id", texts(files.first_message_id)?, false),
         ("flags", numbers::<UInt32Type>(files.flags), false),
-        ("is_fragment", flag(files.is_fragment), false),
+        ("is_fragment", flags(files.is_fragment), false),
         ("reach_low", numbers::<UInt64Type>(files.reach_low), false),
         ("reach_high", numbers::<UInt64Type>(files.reach_high), false),
         ("payload", payload, false),
@@ -119,6 +118,10 @@ pub(crate) fn batch(columns: Vec<Column<'_>>) -> Result<RecordBatch, ArrowError>
 }
 
 /// A column without nulls.
+pub(crate) fn flags(values: Vec<bool>) -> ArrayRef {
+    Arc::new(BooleanArray::from(values))
+}
+
 pub(crate) fn numbers<T: ArrowPrimitiveType>(values: Vec<T::Native>) -> ArrayRef {
     Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None))
 }

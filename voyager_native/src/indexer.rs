@@ -202,14 +202,17 @@ impl Work {
             ("inflate_ns", self.stats.inflate_ns),
             ("parse_ns", self.stats.parse_ns),
         ];
+        let made = thread_ns();
         let files = ArrowStream::new(frames::files(tables.files)?);
         let articles = match tables.articles {
             Some(articles) if keep_articles => Some(ArrowStream::new(frames::articles(articles)?)),
             _ => None,
         };
         let rejects = ArrowStream::new(frames::rejects(&tables.rejects)?);
-        let finish_ns = thread_ns() - start;
+        let end = thread_ns();
+        let finish_ns = end - start;
         stats.push(("finish_ns", finish_ns));
+        stats.push(("arrow_ns", end - made));
         stats.push((
             "total_ns",
             self.stats.inflate_ns + self.stats.parse_ns + finish_ns,

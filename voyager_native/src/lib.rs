@@ -1,12 +1,16 @@
 //! Python binding of the Voyager engine: registers, converts, releases the GIL.
 #![deny(unsafe_code)]
 
+mod asked;
 mod capsule;
 mod chunks;
 mod clock;
+mod facts;
 mod frames;
 mod indexer;
 mod intake;
+mod naming;
+mod stages;
 mod synthetic;
 mod tools;
 
@@ -20,10 +24,16 @@ mod _native {
     #[pymodule_export]
     use crate::chunks::{
         ChunkError, DecodedChunk, decode_chunk, decode_segments, encode_chunk, encode_chunks,
-        encode_segments, merge_records,
+        encode_releases, encode_segments, last_segments, merge_records,
     };
     #[pymodule_export]
+    use crate::facts::{FactRules, ReadableRules, TokenRules};
+    #[pymodule_export]
     use crate::indexer::{BlockReport, SpanIndexer, SpanTables};
+    #[pymodule_export]
+    use crate::naming::{BlockList, HeadRules, StemRules, follow_runs, text_keys};
+    #[pymodule_export]
+    use crate::stages::{distinct_words, records_ns, stages_ns};
     #[pymodule_export]
     use crate::synthetic::{SyntheticOverview, synthesize_overview};
     #[pymodule_export]

@@ -134,6 +134,7 @@ pub(crate) fn file_flags() -> BTreeMap<&'static str, u32> {
         ("bracket_name", grammar::BRACKET_NAME),
         ("yenc", grammar::YENC),
         ("extension", grammar::EXTENSION),
+        ("tail_between", grammar::TAIL_BETWEEN),
     ];
     of_subjects.into_iter().chain(flags::NAMES).collect()
 }
