@@ -7,9 +7,9 @@ subject may announce any number and must not stop a span.
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import polars as pl
@@ -22,6 +22,20 @@ UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_NAME_CHARACTERS = 4_000
 _QUANTILE = 0.05
+# Columns of a release in the order of `Facts`: the most that fits (0: a truth value), and whether
+# they may be unknown.
+_NUMBERS = (
+    ("files", INT4_MAX, False),
+    ("files_expected", INT4_MAX, True),
+    ("segments", INT4_MAX, False),
+    ("segments_expected", INT8_MAX, True),
+    ("size_bytes", INT8_MAX, False),
+    ("has_par2", 0, False),
+    ("content_missing", INT4_MAX, False),
+    ("recovery_blocks", INT4_MAX, False),
+    ("recovery_bytes", INT8_MAX, False),
+    ("largest_file", INT4_MAX, False),
+)
 
 
 class Built(Protocol):
@@ -110,27 +124,25 @@ def parts_of(built: Built, *, newsgroup_id: int, group_ids: Mapping[str, int]) -
         payloads[place] = row["payload"]
     neighbours = _Neighbours(built.files)
     parts: dict[tuple[int, int], Part] = {}
-    for row in built.releases.iter_rows(named=True):
-        place = (signed(row["release_key"]), row.get("session") or 0)
+    ids_of: dict[tuple[str, ...], tuple[int, ...]] = {}
+    for values in _plain_releases(built.releases).iter_rows():
+        key, session, posted, last_posted, group, groups, poster, *rest = values
+        place = (signed(key), session)
         if place in parts:
-            msg = f"release {row['release_key']:016x} comes twice in one span"
+            msg = f"release {key:016x} comes twice in one span"
             raise SpanError(msg)
-        first = _utc(row["posted_at"]) or neighbours.date_of(row["release_key"])
-        last = _utc(row["last_posted_at"]) or first
-        facts = Facts(
-            naming=_naming(row),
-            newsgroup_id=newsgroup_id,
-            group_ids=tuple(sorted({group_ids[name] for name in _groups(row)})),
-            poster=_text(row["poster"]),
-            posted_at=first,
-            last_posted_at=max(first, last),
-            files=_int4(row["files"]) or 0,
-            files_expected=_int4(row["files_expected"]),
-            segments=_int4(row["segments"]) or 0,
-            segments_expected=_int8(row["segments_expected"]),
-            size_bytes=_int8(row["size_bytes"]) or 0,
-            has_par2=bool(row["has_par2"]),
-        )
+        first = _utc(posted) or neighbours.date_of(key)
+        last = _utc(last_posted) or first
+        names = (group or "", *(groups or ()))
+        ids = ids_of.get(names)
+        if ids is None:
+            ids = tuple(
+                sorted({group_ids[text] for name in names if (text := _no_nul(name or ""))})
+            )
+            ids_of[names] = ids
+        numbers, (*said, tok) = rest[: len(_NUMBERS)], rest[len(_NUMBERS) :]
+        naming = Naming(*(*said, tuple(tok or ())))
+        facts = Facts(naming, newsgroup_id, ids, poster, first, max(first, last), *numbers)
         parts[place] = Part(*place, facts, payloads.pop(place, b""))
     if payloads:
         key = unsigned(next(iter(payloads))[0])
@@ -141,9 +153,14 @@ def parts_of(built: Built, *, newsgroup_id: int, group_ids: Mapping[str, int]) -
 
 def fragments_of(built: Built) -> list[FragmentIn]:
     """Returns the cut files, by their keys."""
+    return fragments_in(built.fragments)
+
+
+def fragments_in(files: pl.DataFrame) -> list[FragmentIn]:
+    """Returns the files of a frame as rows of their own, by their keys."""
     known = {"file_key", "base_key", "release_key", "reach_low", "reach_high", "payload"}
     found: list[FragmentIn] = []
-    for row in built.fragments.iter_rows(named=True):
+    for row in files.iter_rows(named=True):
         rest = {name: _jsonable(value) for name, value in row.items() if name not in known}
         release_key = row.get("release_key")
         found.append(
@@ -262,30 +279,52 @@ class _Neighbours:
         self._of_release = dict(lowest.iter_rows())
 
 
-def _naming(row: Mapping[str, Any]) -> Naming:
-    aired_on = row.get("aired_on")
-    year = _int4(row.get("year"))
-    return Naming(
-        is_readable=bool(row["is_readable"]),
-        name=(_text(row["name"]) or "")[:MAX_NAME_CHARACTERS],
-        category=_int4(row["category"]) or 0,
-        season=_int4(row.get("season")),
-        season_last=_int4(row.get("season_last")),
-        episode=_int4(row.get("episode")),
-        episode_last=_int4(row.get("episode_last")),
-        aired_on=aired_on.date() if isinstance(aired_on, datetime) else _date(aired_on),
-        year=year if year is not None and -32_768 <= year <= 32_767 else None,
-        tok=tuple(row["tok"] or ()),
+def _plain_releases(releases: pl.DataFrame) -> pl.DataFrame:
+    """Returns the columns that `parts_of` takes apart, with values that fit their columns.
+
+    Whole columns are cleaned at once: a span may hold thousands of releases.
+    """
+    schema = releases.schema
+
+    def column(name: str) -> pl.Expr:
+        return pl.col(name) if name in schema else pl.lit(None)
+
+    def number(name: str, most: int) -> pl.Expr:
+        if not most:
+            return column(name).cast(pl.Boolean)
+        return column(name).cast(pl.Int128).clip(-most, most).cast(pl.Int64)
+
+    def text(name: str) -> pl.Expr:
+        return column(name).cast(pl.String).str.replace_all("\0", "", literal=True)
+
+    year = number("year", INT8_MAX)
+    return releases.select(
+        column("release_key"),
+        column("session").fill_null(0).alias("session"),
+        column("posted_at").alias("posted_at"),
+        column("last_posted_at").alias("last_posted_at"),
+        column("group").alias("group"),
+        column("groups").alias("groups"),
+        text("poster").alias("poster"),
+        *(
+            (
+                number(name, most) if is_optional else number(name, most).fill_null(most > 0 and 0)
+            ).alias(name)
+            for name, most, is_optional in _NUMBERS
+        ),
+        column("is_readable").cast(pl.Boolean).fill_null(value=False).alias("is_readable"),
+        text("name").fill_null("").str.slice(0, MAX_NAME_CHARACTERS).alias("name"),
+        number("category", INT4_MAX).fill_null(0).alias("category"),
+        *(
+            number(name, INT4_MAX).alias(name)
+            for name in ("season", "season_last", "episode", "episode_last")
+        ),
+        column("aired_on").cast(pl.Date).alias("aired_on"),
+        pl.when(year.is_between(-32_768, 32_767)).then(year).alias("year"),
+        column("resolution").alias("resolution"),
+        *(text(name).alias(name) for name in ("source", "language", "team")),
+        column("tok").alias("tok"),
     )
-
-
-def _groups(row: Mapping[str, Any]) -> Iterable[str]:
-    names = [row.get("group"), *(row.get("groups") or ())]
-    return [text for name in names if name and (text := _no_nul(name))]
-
-
-def _date(value: Any) -> date | None:
-    return value if isinstance(value, date) else None
 
 
 def _utc(value: datetime | None) -> datetime | None:

@@ -47,23 +47,6 @@ def candidates_of_release(conn: Connection, release_id: int) -> list[Candidate]:
     return [_candidate(row) for row in rows]
 
 
-def next_candidates(conn: Connection, *, limit: int = 100) -> list[Candidate]:
-    """Returns candidates of settled releases, the longest settled first.
-
-    Raises:
-        CatalogUnavailable: the database does not answer.
-    """
-    with catalog_errors("reading the probe queue"):
-        rows = conn.execute(
-            "select c.candidate_id, c.release_id, c.kind, c.message_id, c.file_key, c.part"
-            " from candidate c join release r using (release_id)"
-            " where r.settled_at is not null"
-            " order by r.settled_at, array_position(%s::text[], c.kind), c.candidate_id limit %s",
-            [list(KINDS), max(0, min(limit, 10_000))],
-        ).fetchall()
-    return [_candidate(row) for row in rows]
-
-
 def count_candidates(conn: Connection) -> dict[str, int]:
     """Returns how many candidates of each kind are queued.
 

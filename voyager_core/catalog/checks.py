@@ -150,20 +150,29 @@ def check_sums(conn: Connection) -> list[Finding]:
         "    as segments_expected,"
         "   least(sum(size_bytes), 9223372036854775807) as size_bytes,"
         "   min(posted_at) as posted_at,"
-        "   max(last_posted_at) as last_posted_at, bool_or(has_par2) as has_par2"
+        "   max(last_posted_at) as last_posted_at, bool_or(has_par2) as has_par2,"
+        "   least(sum(content_missing), 2147483647) as content_missing,"
+        "   least(sum(recovery_blocks), 2147483647) as recovery_blocks,"
+        "   least(sum(recovery_bytes), 9223372036854775807) as recovery_bytes,"
+        "   max(largest_file) as largest_file"
         "  from chunk group by release_id)"
         " select coalesce(r.release_id, s.release_id), r.release_key, r.generation,"
         " array[r.files::text, r.files_expected::text, r.segments::text,"
         "  r.segments_expected::text, r.size_bytes::text, r.posted_at::text,"
-        "  r.last_posted_at::text, r.has_par2::text],"
+        "  r.last_posted_at::text, r.has_par2::text, r.content_missing::text,"
+        "  r.recovery_blocks::text, r.recovery_bytes::text, r.largest_file::text],"
         " array[s.files::text, s.files_expected::text, s.segments::text,"
         "  s.segments_expected::text, s.size_bytes::text, s.posted_at::text,"
-        "  s.last_posted_at::text, s.has_par2::text], s.release_id is null"
+        "  s.last_posted_at::text, s.has_par2::text, s.content_missing::text,"
+        "  s.recovery_blocks::text, s.recovery_bytes::text, s.largest_file::text],"
+        " s.release_id is null"
         " from release r full join sums s using (release_id)"
         " where (r.files, r.files_expected, r.segments, r.segments_expected, r.size_bytes,"
-        "   r.posted_at, r.last_posted_at, r.has_par2) is distinct from"
+        "   r.posted_at, r.last_posted_at, r.has_par2, r.content_missing, r.recovery_blocks,"
+        "   r.recovery_bytes, r.largest_file) is distinct from"
         "  (s.files, s.files_expected, s.segments, s.segments_expected, s.size_bytes,"
-        "   s.posted_at, s.last_posted_at, s.has_par2)"
+        "   s.posted_at, s.last_posted_at, s.has_par2, s.content_missing, s.recovery_blocks,"
+        "   s.recovery_bytes, s.largest_file)"
         " order by 1 limit %s",
         [MAX_FINDINGS],
     )
@@ -176,6 +185,10 @@ def check_sums(conn: Connection) -> list[Finding]:
         "posted_at",
         "last_posted_at",
         "has_par2",
+        "content_missing",
+        "recovery_blocks",
+        "recovery_bytes",
+        "largest_file",
     )
     findings: list[Finding] = []
     for release_id, key, generation, release, chunk, is_bare in rows:

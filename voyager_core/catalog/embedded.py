@@ -44,6 +44,7 @@ from voyager_core.catalog.postgres_cluster import (
     write_private,
 )
 from voyager_core.catalog.postgres_programs import Programs, RunAs, choose_user, find_programs
+from voyager_core.errors import reason_of
 from voyager_core.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -118,6 +119,11 @@ class EmbeddedPostgres:
         pid = self._written_pid()
         return pid if pid in processes_in(self.cluster) else None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the server that was started or joined still runs."""
+        return self.pid is not None if self._keeper is None else self._keeper.is_alive()
+
     def start(self) -> Self:
         """Starts the server, or joins the one that runs on this folder already.
 
@@ -132,9 +138,11 @@ class EmbeddedPostgres:
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            msg = f"the folder for PostgreSQL cannot be made: {error}"
+            msg = f"the folder for PostgreSQL cannot be made: {reason_of(error)}"
             raise EmbeddedError(msg) from error
         deadline = time.monotonic() + self._timeout
+        if self._keeper is not None and not self._keeper.is_alive():
+            self._keeper = None
         with self._locked(deadline):
             while not (self._join() if self._is_occupied() else self._launch(deadline)):
                 if time.monotonic() > deadline:
@@ -149,12 +157,7 @@ class EmbeddedPostgres:
             return
         with suppress(OSError):
             (self.data_dir / DSN_FILE).unlink()
-        # Fast, then immediate shutdown (recovery at the next start), then the hard way.
-        for number, seconds in ((signal.SIGINT, 60), (signal.SIGQUIT, 10), (signal.SIGKILL, 10)):
-            keeper.process.send_signal(number)
-            with suppress(subprocess.TimeoutExpired):
-                keeper.process.wait(seconds)
-                break
+        _end(keeper)
         keeper.join(timeout=10)
 
     def dsn(self, database: str = CATALOG_DATABASE) -> str:
@@ -277,9 +280,7 @@ class EmbeddedPostgres:
         finally:
             if self._keeper is None:
                 # Nobody may join it while it goes down.
-                keeper.process.send_signal(signal.SIGINT)
-                with suppress(subprocess.TimeoutExpired):
-                    keeper.process.wait(10)
+                _end(keeper)
         return False
 
     def _late(self) -> EmbeddedError:
@@ -303,7 +304,8 @@ class EmbeddedPostgres:
             elif os.geteuid() == 0:
                 give(self.cluster, run_as.owner)
         except OSError as error:
-            msg = f"PostgreSQL's folder {self.data_dir} cannot be used: {error}"
+            why = reason_of(error, self.data_dir)
+            msg = f"PostgreSQL's folder {self.data_dir} cannot be used: {why}"
             raise EmbeddedError(msg) from error
         return programs, run_as
 
@@ -343,6 +345,16 @@ class EmbeddedPostgres:
             return (self.data_dir / "postgres.log").read_text(errors="replace")[-1200:].strip()
         except OSError:
             return "(no log)"
+
+
+def _end(keeper: "_Keeper") -> None:
+    """Ends a server and waits until it has ended."""
+    # Fast, then immediate shutdown (recovery at the next start), then the hard way.
+    for number, seconds in ((signal.SIGINT, 60), (signal.SIGQUIT, 10), (signal.SIGKILL, 60)):
+        keeper.process.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            keeper.process.wait(seconds)
+            return
 
 
 class _Keeper(threading.Thread):

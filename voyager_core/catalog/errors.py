@@ -9,6 +9,7 @@ PermanentError
 ├── MigrationError        the schema and the code do not fit together
 ├── SettingMismatch       the catalog was created with another value
 ├── GroupError            a newsgroup's name or priority cannot be used
+├── AccountError          an account's name or password cannot be used
 ├── SpanError             a span does not belong to its range
 └── EmbeddedError         no PostgreSQL can be started here
 ```
@@ -45,6 +46,10 @@ class SettingMismatch(PermanentError):  # noqa: N818 - named as a state, see the
 
 class GroupError(PermanentError):
     """A newsgroup's name or priority cannot be used."""
+
+
+class AccountError(PermanentError):
+    """An account's name or password cannot be used, in words for its owner."""
 
 
 class SpanError(PermanentError):

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
 from psycopg.rows import dict_row
 
-from voyager_core.catalog.built import Built
+from voyager_core.catalog.built import Built, fragments_in
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import SpanError, catalog_errors
 from voyager_core.catalog.parts import unsigned
+from voyager_core.catalog.ranges import Versions
+from voyager_core.catalog.remnants import MergedRange, set_aside
 from voyager_core.catalog.spans import (
     Stored,
     in_transaction,
@@ -54,6 +57,15 @@ class Fragment:
     file: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """Merged files that a rule keeps out: all columns of the files, and `fullest`."""
+
+    files: pl.DataFrame
+    rule: str
+    versions: Versions
+
+
 # A fragment waits while a number in its reach will still be read: numbers of planned ranges
 # that are not indexed, and numbers beyond the last range for as long as they may be posted.
 _WAITS = """
@@ -65,6 +77,10 @@ _WAITS = """
              and (r.resume_at <= coalesce(n.high, r.high) or f.stored_at > %(waited)s))
     or (f.stored_at > %(waited)s and f.reach_high > coalesce(
         (select max(r.high) from range r where r.newsgroup_id = f.newsgroup_id), 0))
+    -- Missing numbers that are asked for again.
+    or exists (select from hole h join range r using (range_id)
+                where h.next_at is not null and r.newsgroup_id = f.newsgroup_id
+                  and h.low <= f.reach_high and h.high >= f.reach_low)
 """
 
 
@@ -125,6 +141,21 @@ def ready_fragments(
     return list(sets.values())
 
 
+def groups_with_fragments(conn: Connection) -> list[str]:
+    """Returns the newsgroups in which fragments wait, removed ones included, by priority.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    with catalog_errors("looking for fragments"):
+        # One step through the index for each newsgroup, however many fragments there are.
+        rows = conn.execute(
+            "select n.name from newsgroup n where exists (select from fragment f"
+            " where f.newsgroup_id = n.newsgroup_id) order by n.priority limit 1000000"
+        ).fetchall()
+    return [name for (name,) in rows]
+
+
 def count_fragments(conn: Connection, group: str | None = None) -> int:
     """Returns how many fragments wait, in one newsgroup or in all.
 
@@ -140,7 +171,14 @@ def count_fragments(conn: Connection, group: str | None = None) -> int:
     return int(row[0]) if row is not None else 0
 
 
-def store_merged(conn: Connection, group: str, fragment_ids: Sequence[int], built: Built) -> Stored:
+def store_merged(
+    conn: Connection,
+    group: str,
+    fragment_ids: Sequence[int],
+    built: Built,
+    *,
+    aside: SetAside | None = None,
+) -> Stored:
     """Replaces fragments by the chunks that were made of them, in one transaction.
 
     Args:
@@ -148,6 +186,7 @@ def store_merged(conn: Connection, group: str, fragment_ids: Sequence[int], buil
         group: the newsgroup of all of them.
         fragment_ids: the fragments that went in; they are deleted.
         built: releases, chunks and candidates of the merged files; `fragments` must be empty.
+        aside: files that a rule keeps out.
 
     Returns:
         `stored=False` when any of the fragments is gone already; nothing was changed then.
@@ -191,6 +230,15 @@ def store_merged(conn: Connection, group: str, fragment_ids: Sequence[int], buil
             low = min(first for _, _, first, _, _ in gone)
             span = Span(group, max(low, 1), max(last for _, _, _, last, _ in gone))
             range_id = next(entry[0] for entry in gone if entry[2] == low)
+            if aside is not None and not aside.files.is_empty():
+                set_aside(
+                    conn,
+                    group,
+                    fragments_in(aside.files),
+                    rule=aside.rule,
+                    merged=[MergedRange(*entry[:4]) for entry in gone],
+                    versions=aside.versions,
+                )
             placed = write(conn, contents, range_id=range_id, span=span, origin="fragments")
             return summary(contents, placed, state="", resume_at=0)
 

@@ -1,6 +1,6 @@
 """Newsgroups: which are indexed, in which order of priority, and their water marks."""
 
-import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,11 +9,9 @@ from psycopg.rows import class_row
 
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import GroupError, catalog_errors
+from voyager_core.domain.newsgroups import name_problem
 
-MAX_NAME_BYTES = 255
-
-# A partition key is `group/000012`, and the spool has a folder of the group's name.
-_NAME = re.compile(r"[^\s/\\\x00-\x1f\x7f.,*?!\[\]:][^\s/\\\x00-\x1f\x7f,*?!\[\]:]*")
+MOST_DAYS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +27,13 @@ class Newsgroup:
         active: False once removed.
         added_at: when it was (last) added.
         checked_at: when the water marks were recorded.
-        state: `new`, `ok`, `gone` (the server does not know it) or `removed`.
+        state: `new`, `ok`, `gone` (the server does not know it), `restarted` (its article
+            numbers began again) or `removed`.
         note: a person's or the last error's words.
+        backfill_days: history wanted, in days; None: see `backfill_since`.
+        backfill_since: history wanted, as a date; None of both: what the settings say.
+        wanted_from: the article number from which history is wanted, None when not known yet.
+        wanted_for: what `wanted_from` was found for.
     """
 
     newsgroup_id: int
@@ -43,9 +46,16 @@ class Newsgroup:
     checked_at: datetime | None
     state: str
     note: str | None
+    backfill_days: int | None = None
+    backfill_since: datetime | None = None
+    wanted_from: int | None = None
+    wanted_for: str | None = None
 
 
-_COLUMNS = "newsgroup_id, name, priority, low, high, active, added_at, checked_at, state, note"
+_COLUMNS = (
+    "newsgroup_id, name, priority, low, high, active, added_at, checked_at, state, note,"
+    " backfill_days, backfill_since, wanted_from, wanted_for"
+)
 
 
 def add_group(conn: Connection, name: str, *, priority: int | None = None) -> Newsgroup:
@@ -72,7 +82,8 @@ def add_group(conn: Connection, name: str, *, priority: int | None = None) -> Ne
                     "insert into newsgroup (name, priority) values (%(name)s, coalesce("
                     " %(priority)s, (select coalesce(max(priority), 0) + 1 from newsgroup)))"
                     " on conflict (name) do update set active = true, added_at = now(),"
-                    " priority = excluded.priority, state = 'new', note = null"
+                    " priority = excluded.priority, state = 'new', note = null,"
+                    " removed_at = null"
                     f" returning {_COLUMNS}",
                     {"name": name, "priority": priority},
                 )
@@ -90,14 +101,59 @@ def add_group(conn: Connection, name: str, *, priority: int | None = None) -> Ne
     return row
 
 
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did.
+
+    Attributes:
+        added: newsgroups that were not known.
+        returned: removed ones that are indexed again.
+        kept: active ones, which stay as they are.
+    """
+
+    added: int
+    returned: int
+    kept: int
+
+
+def import_groups(conn: Connection, names: Sequence[str]) -> Imported:
+    """Adds many newsgroups in one go, after all others, by their order.
+
+    Raises:
+        GroupError: no newsgroup can have one of the names; nothing is added then.
+        CatalogUnavailable: the database does not answer.
+    """
+    for name in names:
+        check_name(name)
+    wanted = list(dict.fromkeys(names))
+    with catalog_errors(f"adding {len(wanted)} newsgroups"), conn.transaction():
+        conn.execute("lock table newsgroup in share row exclusive mode")
+        known: dict[str, bool] = dict(
+            conn.execute(
+                "select name, active from newsgroup where name = any(%s)", [wanted]
+            ).fetchall()
+        )
+        conn.execute(
+            "insert into newsgroup (name, priority)"
+            " select name, place + (select coalesce(max(priority), 0) from newsgroup)"
+            " from unnest(%s::text[]) with ordinality as listed (name, place)"
+            " on conflict (name) do update set active = true, added_at = now(),"
+            " priority = excluded.priority, state = 'new', note = null, removed_at = null",
+            [[name for name in wanted if not known.get(name, False)]],
+        )
+    kept = sum(known.values())
+    return Imported(len(wanted) - len(known), len(known) - kept, kept)
+
+
 def check_name(name: str) -> None:
     """Returns when a newsgroup can have this name.
 
     Raises:
-        GroupError: it is empty, too long, or holds blanks, slashes, wildcards or controls.
+        GroupError: it is empty, too long, or holds blanks, slashes, wildcards, controls,
+            invisible characters or an empty part.
     """
-    if len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES or not _NAME.fullmatch(name):
-        msg = f"{name[:80]!r} is no newsgroup name (such as alt.binaries.test)"
+    if problem := name_problem(name):
+        msg = f"{name[:80]!r} is no newsgroup name such as alt.binaries.test ({problem})"
         raise GroupError(msg)
 
 
@@ -109,10 +165,59 @@ def remove_group(conn: Connection, name: str) -> bool:
     """
     with catalog_errors(f"removing {name}"):
         done = conn.execute(
-            "update newsgroup set active = false, state = 'removed' where name = %s and active",
+            "update newsgroup set active = false, state = 'removed', removed_at = now()"
+            " where name = %s and active",
             [name],
         )
         return done.rowcount == 1
+
+
+def set_backfill(
+    conn: Connection,
+    names: Sequence[str],
+    *,
+    days: int | None = None,
+    since: datetime | None = None,
+) -> list[str]:
+    """Says how much history of active newsgroups is wanted; neither: what the settings say.
+
+    What is indexed already stays; of the rest, only what is new enough is worked on.
+
+    Returns:
+        The names that are active newsgroups.
+
+    Raises:
+        GroupError: both are given, or a number of days that cannot be.
+        CatalogUnavailable: the database does not answer.
+    """
+    if days is not None and (since is not None or not 0 <= days <= MOST_DAYS):
+        msg = f"a number of days from 0 to {MOST_DAYS}, or a date; not both"
+        raise GroupError(msg)
+    with catalog_errors("setting the history that is wanted"):
+        rows = conn.execute(
+            "update newsgroup set backfill_days = %(days)s, backfill_since = %(since)s"
+            " where name = any(%(names)s) and active returning name",
+            {"days": days, "since": since, "names": [n for n in names if "\0" not in n]},
+        ).fetchall()
+    return [name for (name,) in rows]
+
+
+def record_wanted(conn: Connection, found: Iterable[tuple[int, int | None, str | None]]) -> None:
+    """Stores from which number on history is wanted: `(newsgroup_id, number, what for)`.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    rows = list(found)
+    if not rows:
+        return
+    with catalog_errors("recording where wanted history begins"):
+        conn.execute(
+            "update newsgroup n set wanted_from = f.number, wanted_for = f.what"
+            " from unnest(%s::integer[], %s::bigint[], %s::text[]) as f (id, number, what)"
+            " where n.newsgroup_id = f.id",
+            [[row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]],
+        )
 
 
 def get_group(conn: Connection, name: str) -> Newsgroup | None:
@@ -150,18 +255,40 @@ def list_groups(conn: Connection, *, active: bool | None = True) -> list[Newsgro
         )
 
 
-def record_water_marks(conn: Connection, name: str, low: int, high: int, at: datetime) -> bool:
-    """Stores what the server says about a newsgroup; False when it is not known.
+def record_water_marks(
+    conn: Connection, marks: Mapping[str, tuple[int, int]], at: datetime
+) -> None:
+    """Stores what the server says about many newsgroups: `{name: (low, high)}`.
 
     Raises:
         CatalogUnavailable: the database does not answer.
     """
-    with catalog_errors(f"recording the water marks of {name}"):
-        done = conn.execute(
-            "update newsgroup set low = %(low)s, high = %(high)s, checked_at = %(at)s,"
+    with catalog_errors(f"recording the water marks of {len(marks)} newsgroups"):
+        conn.execute(
+            "update newsgroup n set low = m.low, high = m.high, checked_at = %(at)s,"
             " state = case when active then 'ok' else state end, note = null"
-            " where name = %(name)s",
-            {"name": name, "low": low, "high": high, "at": at},
+            " from unnest(%(names)s::text[], %(lows)s::bigint[], %(highs)s::bigint[])"
+            " as m (name, low, high) where n.name = m.name",
+            {
+                "at": at,
+                "names": list(marks),
+                "lows": [low for low, _ in marks.values()],
+                "highs": [high for _, high in marks.values()],
+            },
+        )
+
+
+def record_waiting(conn: Connection, name: str, state: str, note: str, at: datetime) -> bool:
+    """Notes why an active newsgroup waits: it is `gone`, or its numbers `restarted`.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    with catalog_errors(f"recording that {name} waits"):
+        done = conn.execute(
+            "update newsgroup set state = %(state)s, note = %(note)s, checked_at = %(at)s"
+            " where name = %(name)s and active",
+            {"name": name, "state": state, "note": note.replace("\0", ""), "at": at},
         )
         return done.rowcount == 1
 
@@ -172,13 +299,7 @@ def record_gone(conn: Connection, name: str, note: str, at: datetime) -> bool:
     Raises:
         CatalogUnavailable: the database does not answer.
     """
-    with catalog_errors(f"recording that {name} is gone"):
-        done = conn.execute(
-            "update newsgroup set state = 'gone', note = %(note)s, checked_at = %(at)s"
-            " where name = %(name)s and active",
-            {"name": name, "note": note.replace("\0", ""), "at": at},
-        )
-        return done.rowcount == 1
+    return record_waiting(conn, name, "gone", note, at)
 
 
 def priorities(conn: Connection) -> dict[str, int]:

@@ -37,6 +37,10 @@ class Naming:
     episode_last: int | None = None
     aired_on: date | None = None
     year: int | None = None
+    resolution: int | None = None
+    source: str | None = None
+    language: str | None = None
+    team: str | None = None
     tok: tuple[int, ...] = ()
 
     @property
@@ -70,6 +74,10 @@ class Facts:
         segments_expected: sum of the announced segments of the files that announce them.
         size_bytes: sum of the articles' sizes.
         has_par2: whether a recovery file is among them.
+        content_missing: missing segments of files that are no recovery files.
+        recovery_blocks: blocks in the recovery files of which every segment is there.
+        recovery_bytes: size of those files.
+        largest_file: most segments of a file.
     """
 
     naming: Naming
@@ -84,6 +92,10 @@ class Facts:
     segments_expected: int | None
     size_bytes: int
     has_par2: bool
+    content_missing: int = 0
+    recovery_blocks: int = 0
+    recovery_bytes: int = 0
+    largest_file: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +139,10 @@ def _add(one: Facts, other: Facts) -> Facts:
         segments_expected=_sum(one.segments_expected, other.segments_expected),
         size_bytes=min(one.size_bytes + other.size_bytes, INT8_MAX),
         has_par2=one.has_par2 or other.has_par2,
+        content_missing=min(one.content_missing + other.content_missing, INT4_MAX),
+        recovery_blocks=min(one.recovery_blocks + other.recovery_blocks, INT4_MAX),
+        recovery_bytes=min(one.recovery_bytes + other.recovery_bytes, INT8_MAX),
+        largest_file=max(one.largest_file, other.largest_file),
     )
 
 

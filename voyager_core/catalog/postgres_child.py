@@ -15,6 +15,7 @@ and because the request to die with the parent is lost when the user changes aft
 
 import ctypes
 import os
+import signal
 import sys
 
 CLONE_NEWUSER = 0x10000000
@@ -52,6 +53,10 @@ def main(arguments: list[str]) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
         if os.getppid() != int(parent):
             raise SystemExit("the starting process is gone")
+    # What the starter ignores its program would ignore too: a shell's `voyager up &` ignores
+    # SIGINT, and Dagster takes for SIGTERM whatever it finds for SIGINT.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     os.execv(command[0], command)  # noqa: S606 - the command comes from the launcher
 
 

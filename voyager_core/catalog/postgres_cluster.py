@@ -10,6 +10,7 @@ from pathlib import Path
 
 from voyager_core.catalog.errors import EmbeddedError
 from voyager_core.catalog.postgres_programs import Programs, RunAs
+from voyager_core.errors import reason_of
 
 USER = "voyager"
 PASSWORD_FILE = "password"  # noqa: S105 - the name of a file
@@ -92,7 +93,7 @@ def major_of(cluster: Path) -> int | None:
     try:
         return int(version_file.read_text(encoding="utf-8"))
     except ValueError as error:
-        msg = f"{version_file} names no version: {error}"
+        msg = f"{version_file} names no version: {reason_of(error)}"
         raise EmbeddedError(msg) from error
 
 

@@ -1,8 +1,9 @@
 """The ledger of ranges: what is planned, how far each was indexed, and with which versions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from psycopg.rows import class_row
 
@@ -15,6 +16,7 @@ MAX_ATTEMPTS = 5
 """Failures in a row after which a range is parked until a person looks at it."""
 
 _ERROR_CHARACTERS = 2000
+_PLANNED_AT_A_TIME = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,9 @@ class RangeRow:
         recovered_segments: of the lines, segments that a changed rule brought back.
         posted_from: posting time of the oldest article seen.
         posted_to: posting time of the newest article seen.
-        parser_version: the parser's version of the last span.
-        rules_version: the rule set's.
-        codec_version: the chunk codec's.
+        parser_version: the oldest parser that read a part of it (`range_version` has each).
+        rules_version: the oldest rule set that decided on a part of it.
+        codec_version: the oldest version of the chunk codec in it.
         stored_at: when the last span was stored.
         done_at: when the range became done.
     """
@@ -79,35 +81,6 @@ class RangeRow:
     codec_version: int | None
     stored_at: datetime | None
     done_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupProgress:
-    """How far a newsgroup is indexed.
-
-    Attributes:
-        group: the newsgroup's name.
-        ranges: ranges planned.
-        done: of them, done.
-        parked: of them, failed too often.
-        numbers: article numbers in all planned ranges.
-        indexed: of them, indexed.
-        lines: overview lines read.
-        resume_at: the next number to index in the last range, None without ranges.
-        high: the server's high water mark, None when unknown.
-        stored_at: when the last span was stored.
-    """
-
-    group: str
-    ranges: int
-    done: int
-    parked: int
-    numbers: int
-    indexed: int
-    lines: int
-    resume_at: int | None
-    high: int | None
-    stored_at: datetime | None
 
 
 _SELECT = """
@@ -150,6 +123,32 @@ def plan(conn: Connection, newsgroup_id: int, spans: Iterable[Span | tuple[int, 
         ).rowcount
 
 
+def plan_many(conn: Connection, planned: Iterable[tuple[int, int, int]]) -> dict[int, int]:
+    """Adds ranges of many newsgroups, `(newsgroup_id, low, high)`; returns how many are new.
+
+    Returns:
+        New ranges by newsgroup.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    added: dict[int, int] = {}
+    rows = iter(planned)
+    while batch := list(islice(rows, _PLANNED_AT_A_TIME)):
+        with catalog_errors(f"planning {len(batch)} ranges"):
+            counted = conn.execute(
+                "with new as (insert into range (newsgroup_id, low, high, resume_at)"
+                " select id, low, high, low"
+                " from unnest(%s::integer[], %s::bigint[], %s::bigint[]) as p (id, low, high)"
+                " order by id, low on conflict (newsgroup_id, low) do nothing"
+                " returning newsgroup_id) select newsgroup_id, count(*) from new group by 1",
+                [[row[0] for row in batch], [row[1] for row in batch], [row[2] for row in batch]],
+            ).fetchall()
+        for newsgroup_id, count in counted:
+            added[newsgroup_id] = added.get(newsgroup_id, 0) + count
+    return added
+
+
 def ranges_of(conn: Connection, group: str, stretch: int | None = None) -> list[RangeRow]:
     """Returns a newsgroup's ranges in order: all of them, or those of one stretch (partition).
 
@@ -174,6 +173,37 @@ def ranges_of(conn: Connection, group: str, stretch: int | None = None) -> list[
         )
 
 
+def ranges_before(
+    conn: Connection, group: str, *, before: int | None = None, limit: int = 100
+) -> list[RangeRow]:
+    """Returns ranges of a newsgroup, the newest first, at most 1,000.
+
+    Args:
+        conn: the catalog.
+        group: the newsgroup.
+        before: only ranges that begin below this number.
+        limit: how many.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    with catalog_errors(f"reading ranges of {group}"):
+        return (
+            conn.cursor(row_factory=class_row(RangeRow))
+            .execute(
+                f"{_SELECT} where n.name = %(group)s"
+                " and (%(before)s::bigint is null or r.low < %(before)s)"
+                " order by r.low desc limit %(limit)s",
+                {
+                    "group": group.replace("\0", ""),
+                    "before": before,
+                    "limit": max(0, min(limit, 1000)),
+                },
+            )
+            .fetchall()
+        )
+
+
 def get_range(conn: Connection, range_id: int) -> RangeRow | None:
     """Returns a range, or None.
 
@@ -185,57 +215,6 @@ def get_range(conn: Connection, range_id: int) -> RangeRow | None:
             conn.cursor(row_factory=class_row(RangeRow))
             .execute(f"{_SELECT} where r.range_id = %s limit 1", [range_id])
             .fetchone()
-        )
-
-
-def todo(
-    conn: Connection,
-    group: str,
-    lows: Sequence[int] | None = None,
-    *,
-    rule: str | None = None,
-    version: int | None = None,
-) -> list[RangeRow]:
-    """Returns the ranges that have work left, in order; parked ones have none.
-
-    Args:
-        conn: the catalog.
-        group: the newsgroup's name.
-        lows: first numbers of the ranges to look at; None for all of the group.
-        rule: unset: ranges that are not done. A rule's name: ranges in which it dropped
-            something, to be read again for this rule alone.
-        version: with a rule: the rule set's version to bring them to; ranges that were
-            indexed or recovered with it are left out.
-
-    Raises:
-        CatalogUnavailable: the database does not answer.
-    """
-    if rule is None:
-        wanted = "r.state in ('planned', 'partial')"
-    else:
-        wanted = (
-            "r.resume_at > r.low"
-            " and exists (select from range_rule_count c where c.range_id = r.range_id"
-            "  and c.rule = %(rule)s and c.articles > 0)"
-            " and (%(version)s::integer is null or (r.rules_version < %(version)s"
-            "  and not exists (select from range_recovery y where y.range_id = r.range_id"
-            "   and y.rule = %(rule)s and y.version >= %(version)s)))"
-        )
-    with catalog_errors(f"reading what is to do in {group}"):
-        return (
-            conn.cursor(row_factory=class_row(RangeRow))
-            .execute(
-                f"{_SELECT} where n.name = %(group)s"
-                " and (%(lows)s::bigint[] is null or r.low = any(%(lows)s))"
-                f" and {wanted} order by r.low limit 1000000",
-                {
-                    "group": group,
-                    "lows": None if lows is None else list(lows),
-                    "rule": rule,
-                    "version": version,
-                },
-            )
-            .fetchall()
         )
 
 
@@ -266,8 +245,13 @@ def mark_failed(
     return str(row[0])
 
 
-def unpark(conn: Connection, group: str | None = None) -> int:
+def unpark(conn: Connection, group: str | None = None, *, error: str | None = None) -> int:
     """Gives parked ranges, of one newsgroup or of all, another chance; returns how many.
+
+    Args:
+        conn: the catalog.
+        group: None for all.
+        error: only ranges that were parked with these words.
 
     Raises:
         CatalogUnavailable: the database does not answer.
@@ -277,44 +261,7 @@ def unpark(conn: Connection, group: str | None = None) -> int:
             "update range set attempts = 0,"
             " state = case when resume_at > low then 'partial' else 'planned' end"
             " where state = 'parked' and (%(group)s::text is null or newsgroup_id ="
-            " (select newsgroup_id from newsgroup where name = %(group)s))",
-            {"group": group},
+            " (select newsgroup_id from newsgroup where name = %(group)s))"
+            " and (%(error)s::text is null or error = %(error)s)",
+            {"group": group, "error": error},
         ).rowcount
-
-
-def set_capture(conn: Connection, range_id: int, *, capture: bool = True) -> bool:
-    """Marks a range for the corpus, or takes the mark away; False when there is no such range.
-
-    Raises:
-        CatalogUnavailable: the database does not answer.
-    """
-    with catalog_errors(f"marking range {range_id}"):
-        done = conn.execute(
-            "update range set capture = %s where range_id = %s", [capture, range_id]
-        )
-        return done.rowcount == 1
-
-
-def group_progress(conn: Connection) -> list[GroupProgress]:
-    """Returns how far each active newsgroup is, by priority.
-
-    Raises:
-        CatalogUnavailable: the database does not answer.
-    """
-    with catalog_errors("reading the progress"):
-        return (
-            conn.cursor(row_factory=class_row(GroupProgress))
-            .execute(
-                'select n.name as "group", count(r.range_id) as ranges,'
-                " count(*) filter (where r.state = 'done') as done,"
-                " count(*) filter (where r.state = 'parked') as parked,"
-                " coalesce(sum(r.high - r.low + 1), 0)::bigint as numbers,"
-                " coalesce(sum(r.resume_at - r.low), 0)::bigint as indexed,"
-                " coalesce(sum(r.lines), 0)::bigint as lines,"
-                " (array_agg(r.resume_at order by r.low desc))[1] as resume_at,"
-                " n.high, max(r.stored_at) as stored_at"
-                " from newsgroup n left join range r using (newsgroup_id) where n.active"
-                " group by n.newsgroup_id order by n.priority limit 100000"
-            )
-            .fetchall()
-        )

@@ -10,6 +10,7 @@ from psycopg.rows import class_row, dict_row
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import catalog_errors
 from voyager_core.catalog.months import posting_month
+from voyager_core.domain.completeness import Completeness, Counted, completeness_of
 
 _PUBLIC_ID = re.compile(r"(?P<key>[0-9a-f]{16})(?P<generation>[0-9a-f]{2,4})")
 _KEYS = 1 << 64
@@ -44,8 +45,16 @@ class Release:
         episode_last: last episode of several.
         aired_on: date of an episode of a daily show.
         year: the year in the name.
+        resolution: height of the picture in lines.
+        source: where picture or sound come from, such as `BluRay` or `WEB-DL`.
+        language: languages that the name states, joined by a comma and a blank.
+        team: the group after the last hyphen of a scene name, or before an anime's title.
         password: -1 unknown, 0 none, 1 needs one, 2 an archive inside may need one.
         grabs: how often its NZB was fetched.
+        content_missing: missing segments of found files that are no recovery files.
+        recovery_blocks: blocks in the recovery files of which every segment is there.
+        recovery_bytes: size of those files.
+        largest_file: most segments of a file.
     """
 
     public_id: str
@@ -72,8 +81,33 @@ class Release:
     episode_last: int | None
     aired_on: date | None
     year: int | None
+    resolution: int | None
+    source: str | None
+    language: str | None
+    team: str | None
     password: int
     grabs: int
+    content_missing: int = 0
+    recovery_blocks: int = 0
+    recovery_bytes: int = 0
+    largest_file: int = 0
+
+    @property
+    def completeness(self) -> Completeness:
+        """Whether all is there that the subjects announce, or can be repaired."""
+        return completeness_of(
+            Counted(
+                files=self.files,
+                files_expected=self.files_expected,
+                segments=self.segments,
+                segments_expected=self.segments_expected,
+                size_bytes=self.size_bytes,
+                content_missing=self.content_missing,
+                recovery_blocks=self.recovery_blocks,
+                recovery_bytes=self.recovery_bytes,
+                largest_file=self.largest_file,
+            )
+        )
 
     @property
     def state(self) -> str:
@@ -91,8 +125,6 @@ class Release:
         )
 
 
-ReleaseRow = Release
-
 # What `to_release` needs, from `TABLES`.
 COLUMNS = """
     r.release_key, r.generation, r.release_id, r.name, r.poster,
@@ -101,7 +133,8 @@ COLUMNS = """
     r.posted_at, r.last_posted_at, r.listed_at, r.feed_at, r.settled_at, r.files,
     r.files_expected, r.segments, r.segments_expected, r.size_bytes, r.has_par2, r.is_readable,
     r.category, r.season, r.season_last, r.episode, r.episode_last, r.aired_on, r.year,
-    r.password, r.grabs
+    r.resolution, r.source, r.language, r.team, r.password, r.grabs, r.content_missing,
+    r.recovery_blocks, r.recovery_bytes, r.largest_file
 """
 TABLES = "release r join newsgroup n using (newsgroup_id)"
 
@@ -224,6 +257,17 @@ def nzb_source(conn: Connection, public_id: str) -> tuple[Release, list[bytes]] 
         if release is None:
             return None
         return release, chunks(conn, release.release_id)
+
+
+def oldest_posting(conn: Connection) -> datetime | None:
+    """Returns when the oldest release was posted; None when there is none.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    with catalog_errors("looking for the oldest release"):
+        row = conn.execute("select posted_at from release order by posted_at limit 1").fetchone()
+    return None if row is None else row[0]
 
 
 def counts(conn: Connection) -> CatalogCounts:

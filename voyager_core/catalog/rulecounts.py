@@ -5,10 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from psycopg.rows import class_row
-from psycopg.types.json import Jsonb
 
 from voyager_core.catalog.connect import Connection
-from voyager_core.catalog.errors import SettingMismatch, catalog_errors
+from voyager_core.catalog.errors import catalog_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +20,16 @@ class RuleTotal:
     articles: int
     files: int
     ranges: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGroup:
+    """What one rule dropped in one newsgroup."""
+
+    group: str
+    ranges: int
+    articles: int
+    files: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,27 @@ def rule_totals(conn: Connection, group: str | None = None) -> list[RuleTotal]:
         )
 
 
+def rule_groups(conn: Connection, rule: str, *, limit: int = 100) -> list[RuleGroup]:
+    """Returns what a rule dropped by newsgroup, most articles first.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    with catalog_errors(f"adding up {rule} by newsgroup"):
+        return (
+            conn.cursor(row_factory=class_row(RuleGroup))
+            .execute(
+                'select n.name as "group", count(distinct c.range_id) as ranges,'
+                " sum(c.articles)::bigint as articles, sum(c.files)::bigint as files"
+                " from range_rule_count c join range r using (range_id)"
+                " join newsgroup n using (newsgroup_id) where c.rule = %s"
+                " group by n.name order by articles desc, n.name limit %s",
+                [rule, max(0, min(limit, 10_000))],
+            )
+            .fetchall()
+        )
+
+
 def reject_totals(conn: Connection, group: str | None = None) -> list[RejectTotal]:
     """Returns the lines in no file by reason, of one newsgroup or of all, most first.
 
@@ -123,28 +153,6 @@ def rule_samples(conn: Connection, rule: str, *, limit: int = 100) -> list[RuleS
         RuleSample(name, group, low, None if key is None else key % (1 << 64), detail)
         for name, group, low, key, detail in rows
     ]
-
-
-def record_ruleset(conn: Connection, version: int, digest: str, content: Any) -> None:
-    """Notes a version of the rule set; the same version again must have the same digest.
-
-    Raises:
-        SettingMismatch: the version is known with other rules: raise the version.
-        CatalogUnavailable: the database does not answer.
-    """
-    with catalog_errors(f"recording rule set {version}"):
-        conn.execute(
-            "insert into ruleset (version, digest, content) values (%s, %s, %s)"
-            " on conflict (version) do nothing",
-            [version, digest, Jsonb(content)],
-        )
-        row = conn.execute("select digest from ruleset where version = %s", [version]).fetchone()
-    if row is not None and row[0] != digest:
-        msg = (
-            f"rule set version {version} is in the catalog with other rules; "
-            "raise the version when a rule changes"
-        )
-        raise SettingMismatch(msg)
 
 
 def list_rulesets(conn: Connection) -> list[RulesetRow]:

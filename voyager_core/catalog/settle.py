@@ -8,7 +8,7 @@ follow the time of posting, nearly: it lies between the newest posts of the rang
 the oldest of the range above, give or take `SLACK`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from voyager_core.catalog.connect import Connection
@@ -30,12 +30,16 @@ class Settled:
         complete: of them, releases with everything that their subjects announce.
         incomplete: of them, releases that lack something.
         more: whether the limit stopped it.
+        posted_from: when the oldest of them was posted; None when none was settled.
+        posted_to: when the newest was.
     """
 
     settled: int
     complete: int
     incomplete: int
     more: bool
+    posted_from: datetime | None = field(default=None, compare=False)
+    posted_to: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,15 @@ def unread_periods(conn: Connection, newsgroup_id: int) -> list[Stretch]:
     return _union(periods)
 
 
+def read_periods(conn: Connection, newsgroup_id: int) -> list[Stretch]:
+    """Returns the posting times of which every article of a newsgroup is read, in order.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    return _complement(unread_periods(conn, newsgroup_id))
+
+
 def settle(
     conn: Connection,
     *,
@@ -96,13 +109,13 @@ def settle(
         CatalogUnavailable: the database does not answer.
     """
     settled = complete = 0
+    times: list[datetime] = []
     with catalog_errors("settling"):
         groups = conn.execute(
             "select newsgroup_id from newsgroup order by newsgroup_id limit 100000"
         ).fetchall()
         for (newsgroup_id,) in groups:
-            read = _complement(unread_periods(conn, newsgroup_id))
-            for period in read:
+            for period in read_periods(conn, newsgroup_id):
                 if settled >= limit:
                     break
                 row = conn.execute(
@@ -119,7 +132,9 @@ def settle(
                 if row is not None:
                     settled += int(row[0])
                     complete += int(row[1])
-    return Settled(settled, complete, settled - complete, settled >= limit)
+                    times += [moment for moment in row[2:] if moment is not None]
+    first, final = min(times, default=None), max(times, default=None)
+    return Settled(settled, complete, settled - complete, settled >= limit, first, final)
 
 
 _SETTLE = """
@@ -133,8 +148,8 @@ _SETTLE = """
         update release r set settled_at = coalesce(%(now)s, now())
           from finished f where r.release_id = f.release_id and r.settled_at is null
         returning r.files >= coalesce(r.files_expected, 0)
-              and r.segments >= coalesce(r.segments_expected, 0) as complete)
-    select count(*), count(*) filter (where complete) from done
+              and r.segments >= coalesce(r.segments_expected, 0) as complete, r.posted_at)
+    select count(*), count(*) filter (where complete), min(posted_at), max(posted_at) from done
 """
 
 

@@ -8,7 +8,7 @@ anything. Any failure, the death of the client or of the server leaves nothing b
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
 
 import psycopg
 from psycopg import errors as pg
@@ -34,6 +34,8 @@ from voyager_core.catalog.writing import (
     add_counts,
     add_rejects,
     newsgroup_of,
+    note_drops,
+    note_versions,
     write,
 )
 from voyager_core.domain.ranges import Span
@@ -84,6 +86,8 @@ def store_span(
     read_lines: int,
     versions: Versions,
     rejects: Mapping[str, int] | None = None,
+    holes: Sequence[tuple[int, int]] = (),
+    ask_again_at: datetime | None = None,
 ) -> Stored:
     """Stores what the header pass built of one span.
 
@@ -95,6 +99,8 @@ def store_span(
         read_lines: overview lines read, whatever became of them.
         versions: of the parser, the rule set and the codec.
         rejects: lines that are in no file, by reason.
+        holes: numbers without a line that may still get one, as `(first, last)` in order.
+        ask_again_at: when to ask for them again.
 
     Returns:
         `stored=False` when the range's resume point is not the span's first number.
@@ -108,7 +114,7 @@ def store_span(
     }
     with catalog_errors(f"storing {span}"):
         require_idle(conn)
-        ledger = _range_of(conn, span, range_id)
+        ledger = range_of(conn, span, range_id)
         if ledger.resume_at != span.low:
             return Stored(stored=False, state=ledger.state, resume_at=ledger.resume_at)
         contents = read_contents(conn, built, newsgroup_of(conn, range_id))
@@ -135,57 +141,11 @@ def store_span(
                 return Stored(stored=False)
             placed = write(conn, contents, range_id=range_id, span=span, origin="span")
             add_counts(conn, range_id, contents.counts)
+            note_versions(conn, range_id, span.low, versions)
+            note_drops(conn, range_id, span, contents.counts, versions)
             add_rejects(conn, range_id, rejected)
-            return summary(contents, placed, state=row[0], resume_at=row[1])
-
-        return in_transaction(conn, work)
-
-
-def store_recovery(
-    conn: Connection,
-    span: Span,
-    built: Built,
-    *,
-    range_id: int,
-    rule: str,
-    versions: Versions,
-) -> Stored:
-    """Adds what a changed rule had dropped in a range and no longer drops.
-
-    Args:
-        conn: a connection outside any transaction.
-        span: all that is indexed of the range, from its first number to its resume point.
-        built: only what the rule had dropped: what is kept now, and in `rule_counts` and
-            `rule_samples` what this rule drops still.
-        range_id: the range.
-        rule: the rule's name.
-        versions: `rules` is the rule set's new version.
-
-    Returns:
-        `stored=False` when the range was recovered for this rule and version already.
-
-    Raises:
-        SpanError: the span is not what is indexed of the range.
-        CatalogUnavailable: nothing was stored, another try may succeed.
-    """
-    with catalog_errors(f"recovering {rule} in {span}"):
-        require_idle(conn)
-        _range_of(conn, span, range_id)
-        contents = read_contents(conn, built, newsgroup_of(conn, range_id))
-
-        def work() -> Stored:
-            row = conn.execute(
-                "select state, resume_at, low from range where range_id = %s for update",
-                [range_id],
-            ).fetchone()
-            if row is None or (row[2], row[1]) != (span.low, span.high + 1):
-                msg = f"{span} is not what is indexed of its range (up to {row and row[1] - 1})"
-                raise SpanError(msg)
-            key = {"range_id": range_id, "rule": rule, "version": versions.rules}
-            if not _claim_recovery(conn, key, contents):
-                return Stored(stored=False, state=row[0], resume_at=row[1])
-            placed = write(conn, contents, range_id=range_id, span=span, origin="recovery")
-            _replace_counts(conn, range_id, rule, contents)
+            if holes and ask_again_at is not None:
+                _add_hole(conn, range_id, holes, ask_again_at)
             return summary(contents, placed, state=row[0], resume_at=row[1])
 
         return in_transaction(conn, work)
@@ -202,7 +162,9 @@ _ADVANCE = """
            fragment_segments = fragment_segments + %(cut)s,
            posted_from = least(posted_from, %(posted_from)s),
            posted_to = greatest(posted_to, %(posted_to)s),
-           parser_version = %(parser)s, rules_version = %(rules)s, codec_version = %(codec)s,
+           parser_version = least(parser_version, %(parser)s),
+           rules_version = least(rules_version, %(rules)s),
+           codec_version = least(codec_version, %(codec)s),
            attempts = 0, error = null, stored_at = now()
      where range_id = %(range_id)s and resume_at = %(low)s
     returning state, resume_at
@@ -297,7 +259,12 @@ def summary(contents: Contents, placed: Placed, *, state: str, resume_at: int) -
     )
 
 
-def _range_of(conn: Connection, span: Span, range_id: int) -> RangeRow:
+def range_of(conn: Connection, span: Span, range_id: int) -> RangeRow:
+    """Returns the range that a span is of.
+
+    Raises:
+        SpanError: it is no part of it.
+    """
     row = get_range(conn, range_id)
     if row is None:
         msg = f"no range has the number {range_id}"
@@ -308,29 +275,18 @@ def _range_of(conn: Connection, span: Span, range_id: int) -> RangeRow:
     return row
 
 
-def _claim_recovery(conn: Connection, key: Mapping[str, Any], contents: Contents) -> bool:
-    files = sum(part.facts.files for part in contents.parts)
-    done = conn.execute(
-        "insert into range_recovery (range_id, rule, version, articles, files)"
-        " values (%(range_id)s, %(rule)s, %(version)s, %(articles)s, %(files)s)"
-        " on conflict do nothing",
-        {**key, "articles": contents.segments, "files": files},
-    )
-    return done.rowcount == 1
-
-
-def _replace_counts(conn: Connection, range_id: int, rule: str, contents: Contents) -> None:
-    before = conn.execute(
-        "with gone as (delete from range_rule_count where range_id = %s and rule = %s"
-        " returning articles) select coalesce(sum(articles), 0)::bigint from gone",
-        [range_id, rule],
-    ).fetchone()
-    add_counts(conn, range_id, contents.counts)
-    freed = (int(before[0]) if before is not None else 0) - contents.dropped
-    cut = sum(fragment.segments for fragment in contents.fragments)
+def _add_hole(
+    conn: Connection, range_id: int, holes: Sequence[tuple[int, int]], ask_again_at: datetime
+) -> None:
     conn.execute(
-        "update range set dropped = dropped - %(freed)s,"
-        " recovered_segments = recovered_segments + %(recovered)s,"
-        " fragment_segments = fragment_segments + %(cut)s where range_id = %(range_id)s",
-        {"range_id": range_id, "freed": freed, "recovered": contents.segments, "cut": cut},
+        "insert into hole (range_id, low, high, missing, missing_count, next_at)"
+        " values (%s, %s, %s, %s::int8multirange, %s, %s)",
+        [
+            range_id,
+            holes[0][0],
+            holes[-1][1],
+            "{" + ",".join(f"[{low},{high}]" for low, high in holes) + "}",
+            sum(high - low + 1 for low, high in holes),
+            ask_again_at,
+        ],
     )

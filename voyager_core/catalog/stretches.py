@@ -129,15 +129,35 @@ _TAIL = """
 _OPEN = """
     n.active and n.state = 'ok' and r.state in ('planned', 'partial')
     and r.resume_at <= least(r.high, n.high)
+    and (n.wanted_from is null or r.high >= n.wanted_from)
 """
 
 
 _STRETCHES = """
-    select n.name as "group", s.index, count(*) as ranges,
-           sum(least(r.high, n.high) - r.resume_at + 1)::bigint as numbers,
-           bool_or(r.high >= n.high) as is_head, max(r.attempts) as attempts
+    select n.newsgroup_id, n.priority, n.high as newest, n.name as "group", s.index,
+           count(*) as ranges, sum(least(r.high, n.high) - r.resume_at + 1)::bigint as numbers,
+           bool_or(r.high >= n.high) as is_head, max(r.attempts) as attempts,
+           s.index / %(together)s * %(together)s * %(numbers)s + 1 as first
       from range r join newsgroup n using (newsgroup_id)
      cross join lateral (select (r.low - 1) / %(numbers)s as index) s
+"""
+
+# Between each known date of a group and the next one; the newest article is as new as the look.
+_PIECES = """
+    known as (
+        select newsgroup_id, number, posted_at from group_date
+        union all select newsgroup_id, high, coalesce(checked_at, now()) from newsgroup
+         where high is not null),
+    next as (
+        select newsgroup_id, number as low, posted_at as since,
+               lead(number) over each_group as high, lead(posted_at) over each_group as until,
+               row_number() over each_group as place
+          from known window each_group as (partition by newsgroup_id order by number)),
+    piece as (
+        -- What is older than the first known date counts as that.
+        select newsgroup_id, 0 as low, since, low as high, since as until from next
+         where place = 1 and high is not null
+        union all select newsgroup_id, low, since, high, until from next where high > low)
 """
 
 _RANGES = """
@@ -168,8 +188,10 @@ def open_stretches(
 ) -> list[OpenStretch]:
     """Returns stretches in which the header pass has work: newest ends first, then oldest first.
 
-    The newest end comes first so that the live tail can take over; the rest goes from each
-    group's oldest articles on, which are the ones that a server drops next.
+    The newest end comes first so that the live tail can take over; the rest goes by the date of
+    posting, the oldest era of all newsgroups first: a server drops that next, and it has the most
+    readable names for its size. Dates between two known ones lie on a line; of a newsgroup without
+    any, the numbers are spread over the time since the oldest date known.
 
     Args:
         conn: the catalog.
@@ -185,11 +207,17 @@ def open_stretches(
         return (
             conn.cursor(row_factory=class_row(OpenStretch))
             .execute(
-                f"{_STRETCHES} where {_OPEN} and not ({_TAIL})"
-                " group by n.newsgroup_id, s.index"
-                " order by bool_or(r.high >= n.high) desc,"
-                " (s.index / %(together)s)::float8 * %(together)s * %(numbers)s / n.high,"
-                " n.priority, s.index limit %(limit)s",
+                f"with work as ({_STRETCHES} where {_OPEN} and not ({_TAIL})"
+                f" group by n.newsgroup_id, s.index), {_PIECES}"
+                ' select w."group", w.index, w.ranges, w.numbers, w.is_head, w.attempts'
+                " from work w left join piece p on p.newsgroup_id = w.newsgroup_id"
+                "  and w.first >= p.low and w.first < p.high,"
+                " (select coalesce(min(posted_at), now() - interval '1 year') as at"
+                "   from group_date) as oldest"
+                " order by w.is_head desc, coalesce("
+                "  p.since + (p.until - p.since) * ((w.first - p.low)::float8 / (p.high - p.low)),"
+                "  oldest.at + (now() - oldest.at) * (w.first::float8 / w.newest)),"
+                " w.priority, w.index limit %(limit)s",
                 {
                     "numbers": size * per_partition,
                     "reach": reach,
@@ -353,52 +381,3 @@ def stretch_drops(conn: Connection, range_ids: Sequence[int], *, limit: int) -> 
                 {"ids": list(range_ids), "limit": limit},
             ).fetchall()
         )
-
-
-def rules_versions(conn: Connection) -> list[int]:
-    """Returns the versions of the rule set that ranges were last indexed with, oldest first.
-
-    Raises:
-        CatalogUnavailable: the database does not answer.
-    """
-    with catalog_errors("reading the versions of the rule set"):
-        rows = conn.execute(
-            "select distinct rules_version from range where rules_version is not null"
-            " order by rules_version limit 10000"
-        ).fetchall()
-    return [version for (version,) in rows]
-
-
-def stale_stretches(
-    conn: Connection, rule: str, version: int, *, limit: int
-) -> list[tuple[str, int, int]]:
-    """Returns stretches with ranges to read again for a rule: `(group, index, ranges)`, in order.
-
-    Args:
-        conn: the catalog.
-        rule: the rule's name; ranges in which it dropped nothing are not stale.
-        version: the rule set's version that they should be brought to.
-        limit: the most stretches to return.
-
-    Raises:
-        CatalogUnavailable: the database does not answer.
-    """
-    size, per_partition = cut_of_history(conn)
-    with catalog_errors(f"looking for ranges that are stale for {rule}"):
-        return conn.execute(
-            "select n.name, (r.low - 1) / %(numbers)s as stretch, count(*)"
-            " from range r join newsgroup n using (newsgroup_id)"
-            " where n.active and n.state = 'ok' and r.resume_at > r.low"
-            " and r.rules_version < %(version)s and r.range_id in ("
-            "  select c.range_id from range_rule_count c"
-            "   where c.rule = %(rule)s and c.articles > 0)"
-            " and not exists (select from range_recovery y where y.range_id = r.range_id"
-            "  and y.rule = %(rule)s and y.version >= %(version)s)"
-            " group by n.priority, n.name, stretch order by n.priority, stretch limit %(limit)s",
-            {
-                "numbers": size * per_partition,
-                "rule": rule,
-                "version": version,
-                "limit": limit,
-            },
-        ).fetchall()

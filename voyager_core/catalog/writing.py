@@ -11,6 +11,7 @@ from voyager_core.catalog.errors import SpanError
 from voyager_core.catalog.months import posting_month
 from voyager_core.catalog.parts import Part
 from voyager_core.catalog.placing import Placed, place
+from voyager_core.catalog.ranges import Versions
 from voyager_core.domain.ranges import Span
 
 
@@ -40,7 +41,7 @@ def write(
 ) -> Placed:
     """Writes releases, chunks, fragments, candidates and samples, inside a transaction."""
     placed = place(conn, contents.parts)
-    _write_chunks(conn, contents.parts, placed, range_id=range_id, span=span, origin=origin)
+    write_chunks(conn, contents.parts, placed, range_id=range_id, span=span, origin=origin)
     _write_fragments(conn, contents.fragments, range_id)
     _write_candidates(conn, contents.candidates, placed)
     _write_samples(conn, contents.samples, range_id)
@@ -53,7 +54,7 @@ def newsgroup_of(conn: Connection, range_id: int) -> int:
     return int(row[0]) if row is not None else 0
 
 
-def _write_chunks(
+def write_chunks(
     conn: Connection,
     parts: Iterable[Part],
     placed: Placed,
@@ -62,12 +63,14 @@ def _write_chunks(
     span: Span,
     origin: str,
 ) -> None:
+    """Writes the chunks of placed parts, inside a transaction."""
     with (
         conn.cursor() as cursor,
         cursor.copy(
             "copy chunk (posted_month, release_id, range_id, low, high, origin, posted_at,"
             " last_posted_at, files, files_expected, segments, segments_expected, size_bytes,"
-            " has_par2, payload) from stdin (format binary)"
+            " has_par2, content_missing, recovery_blocks, recovery_bytes, largest_file, payload)"
+            " from stdin (format binary)"
         ) as copy,
     ):
         copy.set_types(
@@ -86,6 +89,7 @@ def _write_chunks(
                 "int8",
                 "int8",
                 "bool",
+                *("int4", "int4", "int8", "int4"),
                 "bytea",
             ]
         )
@@ -107,6 +111,10 @@ def _write_chunks(
                     facts.segments_expected,
                     facts.size_bytes,
                     facts.has_par2,
+                    facts.content_missing,
+                    facts.recovery_blocks,
+                    facts.recovery_bytes,
+                    facts.largest_file,
                     part.payload,
                 )
             )
@@ -200,4 +208,81 @@ def add_rejects(conn: Connection, range_id: int, rejected: Mapping[str, int]) ->
         "insert into reject_count as c (range_id, reason, articles) values (%s, %s, %s)"
         " on conflict (range_id, reason) do update set articles = c.articles + excluded.articles",
         [(range_id, reason, count) for reason, count in sorted(rejected.items())],
+    )
+
+
+def note_versions(conn: Connection, range_id: int, low: int, versions: Versions) -> None:
+    """Notes from which number on a range is read with these versions, where they are new."""
+    conn.execute(
+        "insert into range_version (range_id, low, parser_version, rules_version, codec_version)"
+        " select %(range_id)s, %(low)s, %(parser)s, %(rules)s, %(codec)s"
+        " where (%(parser)s::integer, %(rules)s::integer, %(codec)s::integer) is distinct from"
+        "  (select (parser_version, rules_version, codec_version) from range_version"
+        "    where range_id = %(range_id)s order by low desc limit 1)",
+        {
+            "range_id": range_id,
+            "low": low,
+            "parser": versions.parser,
+            "rules": versions.rules,
+            "codec": versions.codec,
+        },
+    )
+
+
+def note_drops(
+    conn: Connection,
+    range_id: int,
+    span: Span,
+    counts: Sequence[RuleCountIn],
+    versions: Versions,
+    *,
+    owner: str = "",
+    set_aside: bool = False,
+) -> int:
+    """Notes what rules dropped in a span, inside the transaction that stores it.
+
+    Args:
+        conn: the catalog.
+        range_id: the range.
+        span: the article numbers read.
+        counts: what was dropped.
+        versions: what the span was read with.
+        owner: the removed newsgroup that the lines had been left to, when it is these alone.
+        set_aside: whether what was dropped is kept (see `remnants`).
+
+    Returns:
+        The number of the note, 0 when there is nothing to note.
+    """
+    if not counts:
+        return 0
+    row = conn.execute(
+        "insert into span_drop (range_id, low, high, parser_version, versions, owner, set_aside)"
+        " values (%s, %s, %s, %s, array[%s::integer], %s, %s) returning span_drop_id",
+        [range_id, span.low, span.high, versions.parser, versions.rules, owner, set_aside],
+    ).fetchone()
+    number = int(row[0]) if row is not None else 0
+    add_span_counts(conn, number, range_id, counts, versions.rules)
+    return number
+
+
+def add_span_counts(
+    conn: Connection, span_drop_id: int, range_id: int, counts: Sequence[RuleCountIn], version: int
+) -> None:
+    """Writes what rules dropped in a span, as decided with a version of the rule set."""
+    conn.cursor().executemany(
+        "insert into span_rule_count (span_drop_id, range_id, rules_version, rule, signature,"
+        " owner_group, articles, files) values (%s, %s, %s, %s, %s, %s, %s, %s)",
+        [
+            (
+                span_drop_id,
+                range_id,
+                version,
+                c.rule,
+                c.signature,
+                c.owner_group,
+                c.articles,
+                c.files,
+            )
+            for c in counts
+        ],
     )
