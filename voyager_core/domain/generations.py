@@ -6,6 +6,7 @@ the same in whatever order the parts arrive: a part that closes a gap joins the 
 on both sides, and the one with the lower number keeps its public id.
 """
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +15,24 @@ REPOST_WINDOW = timedelta(hours=48)
 """The longest pause inside one release; the same key after a longer one is a repost."""
 
 MAX_GENERATION = 32_767
+
+
+def repost_text(release_key: int, number: int) -> str:
+    """Returns the text whose hash is the key of what was posted again within the window.
+
+    Args:
+        release_key: the key of the first post, unsigned.
+        number: from 1, in the order of posting.
+    """
+    return f"{release_key:016x}\nagain\n{number}"
+
+
+def repost_key(release_key: int, number: int) -> int:
+    """Returns the key of a repost within the window; number 0 is the first post itself."""
+    if number == 0:
+        return release_key
+    text = repost_text(release_key, number).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""What a name is worth: random or readable, and which of several names a release gets."""
+"""Random or readable: whether a name says anything about the content."""
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 
-NAMES_VERSION = 1
-"""Raised with every change that calls other names random or chooses other names."""
+import polars as pl
+
+import voyager_native
 
 # How surprising a letter is after another, in bits (9 for nine and more): rows are the start
 # of a word and a-z, columns a-z and the end. Counted over 135,000 words of 20 European languages.
@@ -41,32 +41,44 @@ _SURPRISE = (
 _START_ROW = 0
 _END_COLUMN = 26
 
-_SEPARATED = re.compile(r"[^\W_]+")
+SEPARATED = re.compile(r"[^\W_]+")
 _RUN = re.compile(r"[A-Za-z]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _HEX_RUN = re.compile(r"(?<![g-zG-Z])(?:[0-9a-f][.]?){28,}(?![g-zG-Z])|(?:[0-9A-F]){28,}")
 _HEX_TOKEN = re.compile(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{10,}|(?=.*[0-9])[0-9A-F]{16,}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _OBFUSCATED_PREFIX = re.compile(r"abc\.xyz(?:\.|$)", re.IGNORECASE)
-_NUMBERS = re.compile(r"\d+(?:[-._ ]\d+){2,}")
-_MARK = re.compile(
-    r"(?<![A-Za-z0-9])(?:s\d{1,4}(?:e\d{1,4})+|\d{1,4}x\d{1,4}|(?:480|540|576|720|1080|2160)[pi]"
-    r"|[xh][. ]?26[45]|xvid|divx|dvd-?rip|blu-?ray|hdtv|web-?(?:dl|rip)|bdrip|flac|mp3"
-    r"|ep?-?\d{1,4})"
-    r"(?![A-Za-z0-9])",
-    re.IGNORECASE,
+_ROW_OF_NUMBERS = r"\d+(?:[-._ ]\d+){2,}"
+_NUMBERS = re.compile(_ROW_OF_NUMBERS)
+_MARKS = (
+    r"s\d{1,4}(?:e\d{1,4})+|\d{1,4}x\d{1,4}|(?:480|540|576|720|1080|2160)[pi]"
+    r"|[xh][. ]?26[45]|xvid|divx|dvd-?rip|blu-?ray|hdtv|web-?(?:dl|rip)|bdrip|ep?-?\d{1,4}"
 )
-_YEAR = re.compile(r"(?<![A-Za-z0-9])(?:19|20)\d\d(?![A-Za-z0-9])")
-_EXTENSION = re.compile(
-    r"\.(?:par2|rar|zip|7z|[r-z]\d{2,3}|part\d+|vol\d+[+-]\d+|\d{2,3}|nfo|sfv|nzb|srr|mkv|mp4|m4v"
-    r"|avi|wmv|mov|mpe?g|ts|m2ts|iso|bin|img|mp3|flac|m4a|epub|pdf|jpe?g|png|txt|exe)$",
-    re.IGNORECASE,
+_ANY_MARK = rf"(?:{_MARKS}|flac|mp3)"
+_MARK = re.compile(rf"(?<![A-Za-z0-9]){_ANY_MARK}(?![A-Za-z0-9])", re.IGNORECASE)
+# Names that are surely readable, and names that ids may stand in.
+_SURELY = rf"(?i)(?:^|[^a-z0-9])(?:{_MARKS})(?:[^a-z0-9]|$)".replace(r"\d", "[0-9]")
+_MAY_HOLD_ID = r"(?i-u)[0-9a-f][0-9a-f.]{27}|[0-9a-f]{8}-[0-9a-f]{4}-|^abc\.xyz"
+_SURE_MARK = re.compile(_SURELY.replace("$", r"\Z"))
+_MAYBE_ID = re.compile(_MAY_HOLD_ID.replace("(?i-u)", "(?i)"), re.ASCII)
+_ANY_YEAR = r"(?:19|20)\d\d"
+_YEAR = re.compile(rf"(?<![A-Za-z0-9]){_ANY_YEAR}(?![A-Za-z0-9])")
+# `.x264` is no volume.
+_ENDING = (
+    r"\.(?:par2|rar|zip|7z|[r-wyz]\d{2,3}|x(?:\d\d|[^\D2]\d\d|2[^\D6]\d|26[^\D456])|part\d+"
+    r"|vol\d+[+-]\d+|\d{2,3}|nfo|sfv|nzb|srr|mkv|mp4|m4v|avi|wmv|mov|mpe?g|ts|m2ts|iso|bin|img"
+    r"|mp3|flac|m4a|epub|pdf|jpe?g|png|txt|exe)$"
 )
-_FULL_OF_DOTS = re.compile(
-    r"(?<![A-Za-z0-9])[A-Za-z0-9][\w'()&+,!.-]{7,}-[A-Za-z0-9_]{2,}(?![A-Za-z0-9])"
-)
-_PRESENTS = re.compile(r"^.*?(?:uploader[. _])?presents[-. _:]+", re.IGNORECASE)
-_CAPITALS = re.compile(r"[A-Z].*[A-Z].*[A-Z]")
+_EXTENSION = re.compile(_ENDING, re.IGNORECASE)
+_ALONE = r"(?:^|[^A-Za-z0-9])(?:{})(?:[^A-Za-z0-9]|$)"
+"""A pattern between separators, for an engine without look-around that only tells whether."""
+
+_CHANGES = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_INNER_CAPITAL = re.compile(r"(?<=[a-z])[A-Z]|^[A-Z]+[0-9]*$")
+_SYLLABLES = re.compile(r"(?:[b-df-hj-np-tv-z][aeiou])+[b-df-hj-np-tv-z]?")
+_LONG_NOISE = 12
+_MOST_OF_A_WORD = 20
+_MOST_SYLLABLES = 12
 
 
 def surprise(word: str) -> float:
@@ -79,9 +91,34 @@ def surprise(word: str) -> float:
     return (total + ord(row[_END_COLUMN]) - 48) / (len(word) + 1)
 
 
-def is_random_name(names: Iterable[str]) -> list[bool]:
-    """Tells for each name whether it says nothing about the content."""
-    return [not is_readable_name(name) for name in names]
+def readable(names: pl.Series) -> pl.Series:
+    """Tells for each name of a column what `is_readable_name` tells (Boolean, no nulls)."""
+    told = pl.DataFrame(_rules().readable(names.to_frame("name"), "name")).to_series()
+    # The native core knows printable ASCII, of which nearly all names are.
+    rest = told.is_null().arg_true()
+    if not len(rest):
+        return told
+    read = [is_readable_name(name) for name in names.gather(rest).to_list()]
+    return told.scatter(rest, pl.Series(read, dtype=pl.Boolean))
+
+
+@lru_cache(maxsize=1)
+def _rules() -> voyager_native.ReadableRules:
+    return voyager_native.ReadableRules(
+        surprise=_SURPRISE,
+        patterns={
+            "surely": _SURELY,
+            "may_hold_id": _MAY_HOLD_ID,
+            "extension": f"(?i){_ENDING}",
+            "year": _ALONE.format(_ANY_YEAR),
+        },
+        ids=[
+            r"(?:^|[^g-zG-Z])(?:[0-9a-f][.]?){28,}(?:[^g-zG-Z]|$)|[0-9A-F]{28}",
+            f"(?i){_UUID.pattern}",
+            f"(?i)^(?:{_OBFUSCATED_PREFIX.pattern})",
+        ],
+        marks=[f"(?i){_ALONE.format(_ANY_MARK)}", f"^(?:{_ROW_OF_NUMBERS})$"],
+    )
 
 
 @lru_cache(maxsize=65536)
@@ -91,77 +128,57 @@ def is_readable_name(name: str) -> bool:
     A doubtful name counts as readable when it holds a word, an episode or a resolution: a
     readable name called random hides a release, the reverse only shows a useless one.
     """
+    if _SURE_MARK.search(name) and not _MAYBE_ID.search(name):
+        return True
     name = name[:400].rstrip("\"'” ")
     while (cut := _EXTENSION.sub("", name)) != name:
         name = cut
     if _HEX_RUN.search(name) or _UUID.search(name) or _OBFUSCATED_PREFIX.match(name):
         return False
-    if _MARK.search(name) or _NUMBERS.fullmatch(name):
-        return True
-    tokens = _SEPARATED.findall(name)
+    return bool(_MARK.search(name) or _NUMBERS.fullmatch(name)) or _has_words(name)
+
+
+def _has_words(name: str) -> bool:
+    tokens = SEPARATED.findall(name)
     if sum(_foreign_letters(token) for token in tokens) > 1:
         return True
-    words = [word for token in tokens for word in _words_of(token, alone=len(tokens) == 1)]
-    if _YEAR.search(name) and (words or sum(token.isalpha() for token in tokens) > 1):
+    if len(tokens) == 1 and _is_run_together(tokens[0]):
+        return False
+    words = [word for token in tokens for word in words_of(token, alone=len(tokens) == 1)]
+    noise = max((len(token) for token in tokens if _is_noise(token)), default=0)
+    if noise > _LONG_NOISE and sum(map(len, words)) * 2 < noise:
+        return False
+    if any(len(word) > 3 for word in words) or tokens == words != []:
         return True
-    return any(len(word) > 3 for word in words) or tokens == words != []
+    brief = sum(_is_brief(token) for token in tokens)
+    if _YEAR.search(name):
+        return brief > 1 or bool(words)
+    return brief == len(tokens) > 0 and (brief > 1 or not tokens[0].isdigit())
 
 
-def scene_name(text: str) -> str:
-    """Returns the release name in scene form inside a text, or nothing.
-
-    Such a name has no blanks, three or more parts, and a group after its last hyphen; two
-    parts are enough before a group in capitals.
-    """
-    best = ""
-    hyphens = text.count("-")
-    if not hyphens or (hyphens < 3 and "." not in text and "_" not in text):
-        return best
-    if "presents" in text.casefold():
-        text = _PRESENTS.sub("", text)
-    for match in _FULL_OF_DOTS.finditer(text):
-        name = match[0].strip("-._,")
-        parts = [part for part in re.split(r"[._]", name) if part]
-        pieces = [part for part in name.split("-") if part]
-        is_name = len(parts) > 2 or len(pieces) > 3
-        is_name = is_name or (len(parts) == 2 and _CAPITALS.search(pieces[-1]) is not None)
-        if is_name and "www." not in name.lower():
-            best = max(best, name, key=len)
-    return best if best and is_readable_name(best) else ""
+def _is_run_together(token: str) -> bool:
+    """Tells a lone token of words without a border between them, or of syllables."""
+    bare = token.rstrip("0123456789")
+    if len(token) >= _MOST_OF_A_WORD and token.isascii() and not _INNER_CAPITAL.search(token):
+        return True
+    return len(bare) >= _MOST_SYLLABLES and _SYLLABLES.fullmatch(bare.lower()) is not None
 
 
-def best_name(request: str, head: str, stem: str, *, is_shared_stem: bool, tail: str = "") -> str:
-    """Returns the name of a release out of what its subjects offer.
+def _is_noise(token: str) -> bool:
+    """Tells a token in which digits stand between letters, or capitals anywhere."""
+    return len(token) > _LONG_NOISE and len(_CHANGES.findall(token)) > len(token) // 6
 
-    Args:
-        request: the name between the brackets of a request post.
-        head: the text before the file counter.
-        stem: the common name of the archive, or of the biggest file.
-        is_shared_stem: whether the stem names the set and not one file of many.
-        tail: the text after the file name.
-    """
-    if request and is_readable_name(request):
-        return request
-    # A name in the clear may have swallowed what stands before it, with blanks.
-    named = scene_name(head) or (scene_name(stem) if " " in stem else "")
-    if not named and not scene_name(stem):
-        named = scene_name(tail)
-    if named:
-        return named
-    if stem and is_shared_stem and is_readable_name(stem):
-        return stem
-    if head and is_readable_name(head):
-        return head
-    if stem and is_readable_name(stem):
-        return stem
-    return (stem if is_shared_stem else "") or request or head or stem
+
+def _is_brief(token: str) -> bool:
+    """Tells a token too short for a generator: `Up`, `24`, `1984`."""
+    return len(token) < 5 if token.isdigit() else len(token) < 4 and token.isalpha()
 
 
 def _foreign_letters(token: str) -> int:
     return 0 if token.isascii() else sum(char.isalpha() and char > "\u024f" for char in token)
 
 
-def _words_of(token: str, *, alone: bool) -> list[str]:
+def words_of(token: str, *, alone: bool) -> list[str]:
     """Returns the pronounceable runs of letters of a token; a lone token must do better."""
     if token.isalpha():
         return [token] if _is_word(token, alone=alone) else []

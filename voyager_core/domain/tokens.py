@@ -13,9 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-TOKENS_VERSION = 1
-"""Raised with every change that gives a stored name other tokens."""
-
 MAX_TOKENS = 120
 """Distinct words kept of one name; a subject may be 64 KB long."""
 
@@ -45,7 +42,7 @@ _LETTERS = str.maketrans(
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa"})
 
 # Pairs that posters write joined, dotted or hyphenated without meaning anything by it.
-_PAIRS = {
+PAIRS = {
     ("web", "dl"): "webdl",
     ("web", "rip"): "webrip",
     ("blu", "ray"): "bluray",
@@ -62,11 +59,11 @@ _PAIRS = {
     ("x", "265"): "x265",
     ("x", "266"): "x266",
 }
-_PARTS = {joined: pair for pair, joined in _PAIRS.items()}
-_FIRST_OF_PAIR = frozenset(first for first, _ in _PAIRS)
+_PARTS = {joined: pair for pair, joined in PAIRS.items()}
+_FIRST_OF_PAIR = frozenset(first for first, _ in PAIRS)
 
 # `Grey.s.Anatomy` and `Don.t.Look`: what is left of a word when its apostrophe became a separator.
-_CONTRACTED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
+CONTRACTED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,20 @@ def token_hash(word: str) -> int:
 
 def token_hashes(name: str) -> list[int]:
     """Returns the sorted, distinct hashes of the words of a name."""
+    found: set[int] = set()
+    if name.isascii() and "'" not in name and "`" not in name:
+        words = [word.lower() for word in _split(name)]
+        if CONTRACTED.isdisjoint(words) and len(words) * 2 < MAX_TOKENS:
+            for word in words:
+                found.update(_hashes_of(word))
+            return sorted(found)
     return sorted({token_hash(word) for word in tokenize(name)})
+
+
+@lru_cache(maxsize=65536)
+def _hashes_of(word: str) -> tuple[int, ...]:
+    """Returns the hashes of a plain word and of its halves."""
+    return tuple(token_hash(each) for each in (word, *_PARTS.get(word, ())))
 
 
 def tokenize(name: str) -> list[str]:
@@ -231,8 +241,8 @@ def _joined(pieces: list[str]) -> Iterator[str]:
             at += 1
             continue
         second = pieces[at + 1].lower() if at + 1 < len(pieces) else ""
-        if first in _FIRST_OF_PAIR and (first, second) in _PAIRS:
-            yield _PAIRS[first, second]
+        if first in _FIRST_OF_PAIR and (first, second) in PAIRS:
+            yield PAIRS[first, second]
             at += 2
         elif _is_season(first) and _is_episode(second):
             yield first + second
@@ -285,7 +295,7 @@ def _spellings(name: str) -> Iterator[str]:
         halves = () if raw.isalnum() else _halves(raw)
         if len(halves) > 1:
             yield from halves
-        elif word in _CONTRACTED and before:
+        elif word in CONTRACTED and before:
             yield before + word
         if not raw.isascii():
             expanded = _fold(raw.lower().translate(_UMLAUTS))
