@@ -1,35 +1,44 @@
 """The header pass over made-up overviews: CPU as a ratio to inflating the same blocks alone.
 
-Ratios hold on any machine. Everything is measured in one process, the unit interleaved with
-what is measured, and of every block the least of several times counts: a busy machine only
-makes things slower.
+Ratios hold on any machine; see `bench_measure` for how they are taken and `bench_sizes` for what
+they are compared with.
 """
 
 import json
-import subprocess
 import sys
-import tempfile
-import time
 import tomllib
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 
 import voyager_native
 from voyager_core.domain.rulesets import RuleSet
-from voyager_core.errors import PermanentError
-from voyager_core.header_pass.build import BuiltSpan, build_span
-from voyager_core.header_pass.parse import ParsedSpan, parse_blocks
+from voyager_core.errors import PermanentError, reason_of
+from voyager_core.header_pass.bench_measure import (
+    NOW,
+    Blocks,
+    measure,
+    parse,
+    peak_megabytes,
+    thread_ratio,
+)
+from voyager_core.header_pass.bench_sizes import Family, judge
+from voyager_core.header_pass.build import build_span
+from voyager_core.header_pass.replay import blocks_of
+from voyager_core.storage.corpus import RANGE_FILE, read_range_file
 
 MIXES = ("boneless", "ath", "modern", "classic")
+CORPUS = "corpus"
 TOLERANCE = 0.15
 """A value may be this much beyond its budget: shared machines are never quiet."""
+GATES = ("required", "reached")
+"""The tables of the budgets: what must hold, and what a change may not lose again."""
 
 _BLOCK_LINES = 100_000
-_NOW = datetime(2030, 1, 1, tzinfo=UTC)
+_THREADS = 2
 
 
 class BenchError(PermanentError):
@@ -44,47 +53,70 @@ class MixReport:
         mix: name of the mix.
         lines: overview lines.
         kept: of them, in a file.
-        inflate_seconds: CPU of inflating the blocks alone: the unit of the ratios.
-        engine_ratio: blocks to files, in the unit.
-        pass_ratio: blocks to releases and chunks, in the unit.
+        rejected: of them, in no file.
+        inflate_cpu_s: CPU of inflating the blocks alone: the unit of the ratios.
+        total_cpu_s: CPU from blocks to releases and chunks.
+        ratio: that in the unit.
+        files_ratio: CPU from blocks to the files table, in the unit.
+        stages: CPU of each stage, in the unit.
+        payload_bytes_per_segment: what a segment takes in its chunk, without the names.
+        floor_bytes_per_segment: the entropy of its message-id and size; None for a corpus.
+        payload_over_floor: the first to the second.
+        chunk_bytes_per_segment: what a segment takes with all names.
+        families: records and entropy by the form of the message-ids.
+        peak_rss_mb: memory of the engine above its import; None where it is not told.
+        peak_pass_mb: memory of the whole pass above its imports.
         exact_files: share of the true files that came out with exactly their articles.
         exact_releases: share of the true uploads that came out as one release, whole.
-        payload_ratio: what the segments take in their chunks, to the entropy of ids and sizes.
-        payload_bytes: that for one segment.
-        chunk_bytes: the same with all names.
-        peak_megabytes: memory of the engine above importing it; None where it is not told.
+        text_bytes_per_line: length of the overview lines.
+        block_bytes_per_line: the same compressed.
+        two_threads_ratio: CPU of a range beside another in a thread of its own, to it alone.
     """
 
     mix: str
     lines: int
     kept: int
-    inflate_seconds: float
-    engine_ratio: float
-    pass_ratio: float
-    exact_files: float
-    exact_releases: float
-    payload_ratio: float
-    payload_bytes: float
-    chunk_bytes: float
-    peak_megabytes: float | None
+    rejected: int
+    inflate_cpu_s: float
+    total_cpu_s: float
+    ratio: float
+    files_ratio: float
+    stages: dict[str, float]
+    payload_bytes_per_segment: float
+    floor_bytes_per_segment: float | None
+    payload_over_floor: float | None
+    chunk_bytes_per_segment: float
+    families: dict[str, Family]
+    peak_rss_mb: float | None
+    peak_pass_mb: float | None
+    exact_files: float | None
+    exact_releases: float | None
+    text_bytes_per_line: float
+    block_bytes_per_line: float
+    two_threads_ratio: float | None
 
 
 def run_bench(
     *,
     mixes: Sequence[str] | None = None,
-    lines: int = 200_000,
+    lines: int = 2_000_000,
     repeats: int = 5,
     as_json: bool = False,
     budgets: Path | None = None,
+    gate: str = "required",
+    corpus: Path | None = None,
 ) -> int:
     """Measures mixes and prints a report of each.
 
     Args:
-        mixes: names of mixes, all by default.
+        mixes: names of mixes, all generated ones by default; `corpus` for the lines of a folder.
         lines: overview lines of a mix.
         repeats: how often each is measured.
         as_json: print one JSON object a mix.
-        budgets: a TOML file with a table per mix of the most (or least) that its values may be.
+        budgets: a TOML file with the tables `required` and `reached`, in each a table per mix of
+            the most (or least) that its values may be.
+        gate: the table beyond which the outcome is 1; what is beyond the other one is only said.
+        corpus: folder of captured ranges or overview files.
 
     Returns:
         0, or 1 when a value is beyond its budget by more than the tolerance.
@@ -93,19 +125,29 @@ def run_bench(
         BenchError: there is no such mix, nothing to measure, or the budgets cannot be read.
     """
     limits = _read_budgets(budgets)
+    if gate not in GATES:
+        msg = f"no gate {gate}: known are {', '.join(GATES)}"
+        raise BenchError(msg)
     broken = 0
-    for report in measure_mixes(mixes or MIXES, lines=lines, repeats=repeats):
+    for report in measure_mixes(mixes or MIXES, lines=lines, repeats=repeats, corpus=corpus):
         text = json.dumps(asdict(report)) if as_json else _text_of(report)
         sys.stdout.write(f"{text}\n")
-        for complaint in over_budget(report, limits.get(report.mix, {})):
-            sys.stderr.write(f"{complaint}\n")
-            broken += 1
+        for table in GATES:
+            budget = limits.get(table, {}).get(report.mix, {})
+            for complaint in over_budget(report, budget):
+                sys.stderr.write(f"{complaint} ({table})\n")
+                broken += table == gate
         sys.stdout.flush()
     return 1 if broken else 0
 
 
 def measure_mixes(
-    mixes: Sequence[str], *, lines: int, repeats: int = 5, seed: int = 1
+    mixes: Sequence[str],
+    *,
+    lines: int,
+    repeats: int = 5,
+    seed: int = 1,
+    corpus: Path | None = None,
 ) -> Iterator[MixReport]:
     """Yields a report of each mix.
 
@@ -116,13 +158,17 @@ def measure_mixes(
         msg = f"nothing to measure: {lines} lines, {repeats} repeats"
         raise BenchError(msg)
     for mix in mixes:
+        if mix == CORPUS:
+            yield _report(mix, _corpus_blocks(corpus), truth=None, repeats=repeats)
+            continue
         if mix not in MIXES:
-            msg = f"no mix {mix}: known are {', '.join(MIXES)}"
+            msg = f"no mix {mix}: known are {', '.join((*MIXES, CORPUS))}"
             raise BenchError(msg)
         overview = voyager_native.synthesize_overview(
             mix, lines, seed=seed, block_lines=_BLOCK_LINES
         )
-        yield _measure(mix, overview, lines=lines, repeats=repeats)
+        given = Blocks(overview.group, overview.groups, overview.blocks)
+        yield _report(mix, given, truth=pl.DataFrame(overview.truth), repeats=repeats)
 
 
 def over_budget(report: MixReport, budget: dict[str, float]) -> Iterator[str]:
@@ -143,174 +189,101 @@ def over_budget(report: MixReport, budget: dict[str, float]) -> Iterator[str]:
             yield f"{report.mix}: {name} is {values[name]:.3f}, beyond {limit} + {TOLERANCE:.0%}"
 
 
-def _read_budgets(path: Path | None) -> dict[str, dict[str, float]]:
+def _read_budgets(path: Path | None) -> dict[str, dict[str, dict[str, float]]]:
     if path is None:
         return {}
     try:
         with path.open("rb") as file:
             return tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        msg = f"the budgets in {path} cannot be read: {error}"
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        msg = f"the budgets in {path} cannot be read: {reason_of(error, path)}"
         raise BenchError(msg) from error
 
 
-def _text_of(report: MixReport) -> str:
-    return (
-        f"{report.mix}: {report.lines} lines, {report.kept} kept; "
-        f"inflate {report.inflate_seconds:.3f} s CPU; to it: "
-        f"files {report.engine_ratio:.2f}, releases {report.pass_ratio:.2f}\n"
-        f"  exact files {report.exact_files:.2%}, exact releases {report.exact_releases:.2%}\n"
-        f"  {report.payload_bytes:.2f} bytes a segment ({report.payload_ratio:.3f} of the entropy "
-        f"of ids and sizes), {report.chunk_bytes:.2f} with all names; "
-        f"peak memory {report.peak_megabytes or 0:.0f} MB above the import"
-    )
+def _corpus_blocks(folder: Path | None) -> Blocks:
+    """Returns what a folder holds, as blocks of the usual size.
+
+    Captured ranges stay as they were received; plain overview lines are compressed as a news
+    server would.
+    """
+    if folder is None or not folder.is_dir():
+        what = "none was named" if folder is None else f"{folder} is none"
+        msg = f"a corpus is a folder of captured ranges or overview files; {what}"
+        raise BenchError(msg)
+    ranges = [read_range_file(each.parent) for each in sorted(folder.rglob(RANGE_FILE))]
+    captured = [each for each in ranges if each is not None]
+    if captured:
+        group = captured[0].span.group
+        of_group = [each.folder for each in captured if each.span.group == group]
+        blocks = list(blocks_of(of_group))
+        if blocks:
+            return Blocks(group, {group: 1}, blocks)
+    files = [path for path in sorted(folder.iterdir()) if path.name.endswith((".over", ".over.gz"))]
+    lines = [line for block in blocks_of(files) for line in block.splitlines(keepends=True)]
+    if not lines:
+        msg = f"{folder} holds no captured ranges and no overview lines (.over, .over.gz)"
+        raise BenchError(msg)
+    starts = range(0, len(lines), _BLOCK_LINES)
+    blocks = [zlib.compress(b"".join(lines[at : at + _BLOCK_LINES])) for at in starts]
+    return Blocks(CORPUS, {CORPUS: 1}, blocks)
 
 
-def _measure(
-    mix: str, overview: voyager_native.SyntheticOverview, *, lines: int, repeats: int
-) -> MixReport:
-    blocks = overview.blocks
-    inflate = [1 << 62] * len(blocks)
-    feed = [1 << 62] * len(blocks)
-    finish = build = 1 << 62
-    parsed = None
-    for _ in range(repeats):
-        indexer = _indexer(overview)
-        for place, block in enumerate(blocks):
-            inflate[place] = min(inflate[place], *voyager_native.inflate_ns([block], repeats=2))
-            start = time.thread_time_ns()
-            indexer.feed(block)
-            feed[place] = min(feed[place], time.thread_time_ns() - start)
-        start = time.thread_time_ns()
-        tables = indexer.finish()
-        finish = min(finish, time.thread_time_ns() - start)
-        files = pl.DataFrame(tables.files)
-        parsed = ParsedSpan(files, pl.DataFrame(), pl.DataFrame(), tables.stats)
-        # Polars works in threads of its own.
-        start = time.process_time_ns()
-        build_span(parsed, RuleSet(), now=_NOW)
-        build = min(build, time.process_time_ns() - start)
-    unit, engine = sum(inflate), sum(feed) + finish
-    quality = _quality(overview)
+def _report(mix: str, given: Blocks, *, truth: pl.DataFrame | None, repeats: int) -> MixReport:
+    costs = measure(given, repeats=repeats)
+    parsed = parse(given)
+    built = build_span(parsed, RuleSet(), now=NOW)
+    quality = judge(parsed, built, truth)
+    lines = parsed.stats["lines"]
+    over = quality.payload / quality.floor if quality.floor else None
     return MixReport(
         mix=mix,
         lines=lines,
         kept=quality.kept,
-        inflate_seconds=unit / 1e9,
-        engine_ratio=engine / unit,
-        pass_ratio=(engine + build) / unit,
+        rejected=quality.rejected,
+        inflate_cpu_s=costs.unit,
+        total_cpu_s=costs.total,
+        ratio=costs.total / costs.unit,
+        files_ratio=costs.engine / costs.unit,
+        stages=costs.stages,
+        payload_bytes_per_segment=quality.payload,
+        floor_bytes_per_segment=quality.floor,
+        payload_over_floor=over,
+        chunk_bytes_per_segment=quality.chunk,
+        families=quality.families,
+        peak_rss_mb=peak_megabytes(given),
+        peak_pass_mb=peak_megabytes(given, whole_pass=True),
         exact_files=quality.exact_files,
         exact_releases=quality.exact_releases,
-        payload_ratio=quality.payload_ratio,
-        payload_bytes=quality.payload_bytes,
-        chunk_bytes=quality.chunk_bytes,
-        peak_megabytes=_peak_megabytes(overview),
+        text_bytes_per_line=parsed.stats["text_bytes"] / max(lines, 1),
+        block_bytes_per_line=parsed.stats["block_bytes"] / max(lines, 1),
+        two_threads_ratio=thread_ratio(given, threads=_THREADS, repeats=min(repeats, 2)),
     )
 
 
-def _indexer(overview: voyager_native.SyntheticOverview) -> voyager_native.SpanIndexer:
-    return voyager_native.SpanIndexer(
-        overview.group, 0, 0, groups=overview.groups, now=int(_NOW.timestamp())
+def _text_of(report: MixReport) -> str:
+    stages = ", ".join(f"{name} {spent:.2f}" for name, spent in report.stages.items())
+    floor = f"{report.floor_bytes_per_segment:.2f}" if report.floor_bytes_per_segment else "?"
+    families = "; ".join(
+        f"{name} {each.payload:.2f} of {each.floor or 0:.2f} ({each.segments})"
+        for name, each in report.families.items()
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Quality:
-    kept: int
-    exact_files: float
-    exact_releases: float
-    payload_ratio: float
-    payload_bytes: float
-    chunk_bytes: float
-
-
-def _quality(overview: voyager_native.SyntheticOverview) -> _Quality:
-    """Compares files and releases with the truth, and sizes with the entropy."""
-    parsed = parse_blocks(
-        overview.group,
-        overview.blocks,
-        low=0,
-        high=0,
-        groups=overview.groups,
-        now=_NOW,
-        keep_articles=True,
+    exact = ""
+    if report.exact_files is not None and report.exact_releases is not None:
+        exact = (
+            f"  exact files {report.exact_files:.2%}, exact releases {report.exact_releases:.2%}\n"
+        )
+    return (
+        f"{report.mix}: {report.lines} lines ({report.text_bytes_per_line:.1f} bytes, compressed "
+        f"{report.block_bytes_per_line:.1f}), {report.kept} kept, {report.rejected} rejected\n"
+        f"  inflate I = {report.inflate_cpu_s:.3f} s CPU; total {report.total_cpu_s:.3f} s = "
+        f"{report.ratio:.2f} I, up to the files {report.files_ratio:.2f} I; beside another range "
+        f"{report.two_threads_ratio or 0:.2f} of alone\n"
+        f"  stages in I: {stages}\n"
+        f"{exact}"
+        f"  payload {report.payload_bytes_per_segment:.2f} bytes a segment, entropy {floor}, ratio "
+        f"{report.payload_over_floor or 0:.3f}; with all names "
+        f"{report.chunk_bytes_per_segment:.2f}\n"
+        f"  records by message-id, bytes of entropy (segments): {families}\n"
+        f"  peak memory {report.peak_rss_mb or 0:.0f} MB above the import, "
+        f"{report.peak_pass_mb or 0:.0f} MB with polars"
     )
-    built = build_span(parsed, RuleSet(), now=_NOW)
-    truth = pl.DataFrame(overview.truth)
-    rows = truth.join(parsed.articles, on="number", how="left")
-    crossposts = pl.col("reason").str.starts_with("crosspost:").fill_null(value=False)
-    rows = rows.filter(~crossposts & pl.col("file").is_not_null())
-    releases = built.files.filter(~pl.col("is_fragment")).select(
-        "file_key", release=pl.struct("release_key", "session").hash()
-    )
-    uploads = rows.join(releases, on="file_key", how="left")
-    segments = int(parsed.files["parts_found"].sum())
-    entropy = float(rows.filter(pl.col("reason").is_null())["entropy_bits"].sum()) / 8
-    chunks = int(built.chunks["payload"].bin.size().sum())
-    payload = chunks - _names_only(built)
-    return _Quality(
-        kept=segments,
-        exact_files=_exact(rows, "file", "file_key"),
-        exact_releases=_exact(uploads, "upload", "release"),
-        payload_ratio=payload / entropy if entropy else 1.0,
-        payload_bytes=payload / max(segments, 1),
-        chunk_bytes=chunks / max(segments, 1),
-    )
-
-
-def _names_only(built: BuiltSpan) -> int:
-    """Returns the size of the chunks if there were no segments in them."""
-    empty = voyager_native.merge_records([])
-    files = built.files.filter(~pl.col("is_fragment") & pl.col("release_key").is_not_null())
-    files = files.with_columns(
-        payload=pl.lit(empty),
-        first_message_id=pl.lit(""),
-        _chunk=pl.struct("release_key", "session").rank("dense").cast(pl.UInt64),
-    )
-    chunks = pl.DataFrame(voyager_native.encode_chunks(files, by="_chunk"))
-    return int(chunks["payload"].bin.size().sum())
-
-
-def _exact(rows: pl.DataFrame, truth: str, found: str) -> float:
-    """Returns the share of true groups whose rows are exactly those of one found group."""
-    rows = rows.select(pl.col(truth).alias("truth"), pl.col(found).alias("found"))
-    pairs = rows.group_by("truth", "found").len()
-    splits = pairs.group_by("truth").agg(
-        pl.col("found").n_unique().alias("pieces"), pl.col("found").null_count().alias("lost")
-    )
-    merges = pairs.drop_nulls().group_by("found").agg(pl.col("truth").n_unique().alias("sources"))
-    merged = pairs.join(merges, on="found", how="left").group_by("truth").agg(pl.max("sources"))
-    total = splits.height
-    exact = splits.join(merged, on="truth").filter(
-        (pl.col("pieces") == 1) & (pl.col("lost") == 0) & (pl.col("sources") == 1)
-    )
-    return exact.height / total if total else 1.0
-
-
-_CHILD = """
-import sys, voyager_native
-def peak():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
-before = peak()
-group, files = sys.argv[1], sys.argv[2:]
-indexer = voyager_native.SpanIndexer(group, 0, 0, groups={group: 1}, now=1 << 31)
-for path in files:
-    with open(path, "rb") as file:
-        indexer.feed(file.read())
-tables = indexer.finish()
-print(peak() - before)
-"""
-
-
-def _peak_megabytes(overview: voyager_native.SyntheticOverview) -> float | None:
-    """Returns the memory that the engine takes above its import, in a process of its own."""
-    if not sys.platform.startswith("linux"):
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder, f"{place:05}.zz") for place in range(len(overview.blocks))]
-        for path, block in zip(paths, overview.blocks, strict=True):
-            path.write_bytes(block)
-        command = [sys.executable, "-c", _CHILD, overview.group, *map(str, paths)]
-        child = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
-    return int(child.stdout) * 1024 / 1e6

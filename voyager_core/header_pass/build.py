@@ -6,20 +6,20 @@ from datetime import datetime
 import polars as pl
 
 import voyager_native
-from voyager_core.domain.categories import category_of
-from voyager_core.domain.episodes import Episode, parse_episode
-from voyager_core.domain.names import is_readable_name
+from voyager_core.domain.name_facts import facts_of
 from voyager_core.domain.rulesets import RuleSet
-from voyager_core.domain.tokens import token_hashes
+from voyager_core.domain.token_columns import token_hashes_of
 from voyager_core.header_pass import stems
 from voyager_core.header_pass.candidates import find_candidates
-from voyager_core.header_pass.identity import identify_releases
+from voyager_core.header_pass.identity import identified_with_kinds
 from voyager_core.header_pass.parse import ParsedSpan
+from voyager_core.header_pass.recovery import missing_of_content, with_recovery
 from voyager_core.header_pass.rules import apply_rules, count_drops, sample_rules
 from voyager_core.header_pass.schemas import (
     BUILT_FILES,
     CANDIDATES,
     CHUNKS,
+    FILES,
     FRAGMENTS,
     IDENTIFIED,
     RELEASES,
@@ -32,14 +32,11 @@ from voyager_core.header_pass.schemas import (
 
 _UINT32_MAX = (1 << 32) - 1
 _KEY = ["release_key", "session"]
-_SAID = [
-    *("is_readable", "category", "season", "season_last", "episode", "episode_last"),
-    *("aired_on", "year"),
-]
+_IN_CHUNKS = [*FILES, *_KEY]
 _NEEDED = [
     *(*_KEY, "release_name", "file_key", "name", "poster", "poster_constant", "group", "groups"),
     *("first_posted_at", "last_posted_at", "first_number", "file_total", "parts_total"),
-    *("parts_found", "size_bytes"),
+    *("parts_found", "size_bytes", "_is_par2"),
 ]
 
 
@@ -93,32 +90,40 @@ def build_span(parsed: ParsedSpan, rules: RuleSet, *, now: datetime) -> BuiltSpa
         rules: the rules in force.
         now: the time; years after the next one are taken for no years.
     """
-    identified = apply_rules(identify_releases(parsed.files), rules)
-    kept = identified.filter(pl.col("dropped_by").is_null())
-    built = build_files(kept.filter(~pl.col("is_fragment")).drop("dropped_by"), now=now)
+    files, kinds = identified_with_kinds(parsed.files)
+    identified = apply_rules(files, rules)
+    every = identified.hstack(kinds)
+    kept = _where(every, every["dropped_by"].is_null()).drop("dropped_by")
+    whole = _where(kept, ~kept["is_fragment"])
     dropped = pl.col("dropped_by").is_not_null()
     return BuiltSpan(
         files=identified.with_columns(
             release_key=pl.when(dropped).then(None).otherwise("release_key")
         ),
-        releases=built.releases,
-        chunks=built.chunks,
+        releases=_releases(whole, now=now),
+        chunks=encode_chunks(whole),
         fragments=kept.filter("is_fragment"),
-        candidates=built.candidates,
-        rule_counts=count_drops(identified),
+        candidates=find_candidates(whole),
+        rule_counts=count_drops(identified, rules),
         rule_samples=sample_rules(identified, rules),
     )
+
+
+def _where(rows: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
+    """Returns the rows that a mask tells; mostly that is all of them."""
+    return rows if mask.all() else rows.filter(mask)
 
 
 def build_files(files: pl.DataFrame, *, now: datetime) -> BuiltSpan:
     """Returns releases, chunks and candidates of identified whole files, merged ones included."""
     files = conform(files, IDENTIFIED, what="identified files")
+    whole = stems.with_kinds(files)
     return BuiltSpan(
         files=files.with_columns(dropped_by=pl.lit(None, pl.String)),
-        releases=_releases(files, now=now),
-        chunks=_chunks(files),
+        releases=_releases(whole, now=now),
+        chunks=encode_chunks(files),
         fragments=empty(FRAGMENTS),
-        candidates=find_candidates(files),
+        candidates=find_candidates(whole),
         rule_counts=empty(RULE_COUNTS),
         rule_samples=empty(RULE_SAMPLES),
     )
@@ -128,29 +133,40 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
     total = pl.col("parts_total")
     # An announced total may be any number; what was found is the least that there is.
     expected = pl.when(total > 0).then(total).otherwise("parts_found").cast(pl.UInt64)
-    constant = pl.col("poster_constant").all() & (pl.col("poster").n_unique() == 1)
-    rows = (
-        files.select(_NEEDED)
-        .with_columns(_par2=stems.is_par2(files["name"]))
-        .sort(*_KEY, "first_number", "file_key")
+    constant = pl.col("poster_constant").all() & (
+        pl.col("_poster").min() == pl.col("_poster").max()
     )
-    releases = rows.group_by(_KEY, maintain_order=True).agg(
+    rows = files.select(
+        *_NEEDED,
+        _poster=pl.col("poster").hash(),
+        _groups=pl.col("groups").hash(),
+        _missing=missing_of_content(),
+    )
+    rows = rows.sort("first_number", "file_key")
+    # Far most keys have one session, and one column groups faster than two.
+    by = _KEY if (rows["session"] > 0).any() else ["release_key"]
+    is_once = rows["file_key"].n_unique() == rows.height
+    releases = rows.group_by(by).agg(
+        *([] if len(by) > 1 else [pl.col("session").first()]),
         pl.col("release_name").first().alias("name"),
         pl.when(constant).then(pl.col("poster").first()).alias("poster"),
         pl.col("group").first(),
         pl.col("groups").first(),
-        (pl.col("groups").min() != pl.col("groups").max()).alias("_several"),
+        (pl.col("_groups").min() != pl.col("_groups").max()).alias("_several"),
         pl.col("first_posted_at").min().alias("posted_at"),
         pl.col("last_posted_at").max(),
-        pl.col("file_key").n_unique().alias("files"),
+        (pl.len() if is_once else pl.col("file_key").n_unique()).alias("files"),
         pl.col("file_total").max().alias("files_expected"),
         pl.col("parts_found").cast(pl.UInt64).sum().clip(0, _UINT32_MAX).alias("segments"),
         pl.when((total > 0).any())
         .then(expected.sum().clip(0, _UINT32_MAX))
         .alias("segments_expected"),
         pl.col("size_bytes").sum(),
-        pl.col("_par2").any().alias("has_par2"),
+        pl.col("_is_par2").any().alias("has_par2"),
+        pl.col("_missing").sum().alias("content_missing"),
+        pl.max_horizontal(total.max(), pl.col("parts_found").max()).alias("largest_file"),
     )
+    releases = releases.sort(_KEY)
     # Most files of a release were posted to the same groups.
     several = releases.filter("_several").select(_KEY)
     joined = (
@@ -158,10 +174,12 @@ def _releases(files: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
         .group_by(_KEY)
         .agg(_joined=pl.col("groups").unique(maintain_order=True).str.join(" "))
     )
+    releases = with_recovery(releases, rows)
     releases = releases.drop("_several").join(joined, on=_KEY, how="left", maintain_order="left")
     groups = releases.select(pl.coalesce("_joined", "groups")).to_series()
     releases = releases.drop("_joined").with_columns(groups=_lists_of_groups(groups))
-    return releases.join(_said_by_names(releases, now=now), on=["name", "group"], how="left")
+    said = _said_by_names(releases, now=now)
+    return releases.join(said, on=["name", "group"], how="left", maintain_order="left")
 
 
 def _lists_of_groups(joined: pl.Series) -> pl.Series:
@@ -182,50 +200,17 @@ def _lists_of_groups(joined: pl.Series) -> pl.Series:
 def _said_by_names(releases: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
     """Returns what follows from each distinct name and group."""
     names = releases.select("name", "group").unique()
-    columns: dict[str, list[object]] = {column: [] for column in _SAID}
-    rows: list[int] = []
-    tokens: list[int] = []
-    for row, (name, group) in enumerate(names.iter_rows()):
-        is_readable = is_readable_name(name)
-        # A random word states nothing, whatever digits it holds.
-        episode = parse_episode(name) if is_readable or not name.isalnum() else Episode()
-        year = episode.year
-        columns["is_readable"].append(is_readable)
-        columns["category"].append(
-            category_of(name, is_readable=is_readable, group=group, episode=episode)
-        )
-        columns["season"].append(episode.season)
-        columns["season_last"].append(episode.season_last)
-        columns["episode"].append(episode.episode)
-        columns["episode_last"].append(episode.episode_last)
-        columns["aired_on"].append(episode.air_date)
-        columns["year"].append(year if year is None or year <= now.year + 1 else None)
-        hashes = token_hashes(name)
-        rows += [row] * len(hashes)
-        tokens += hashes
-    said = pl.DataFrame(columns, schema={column: RELEASES[column] for column in _SAID})
-    return pl.concat([names, said], how="horizontal").with_columns(
-        tok=_lists(rows, tokens, len(names))
-    )
+    facts = facts_of(names["name"], names["group"], last_year=now.year + 1)
+    return names.hstack(facts).with_columns(tok=token_hashes_of(names["name"]))
 
 
-def _lists(rows: list[int], values: list[int], height: int) -> pl.Series:
-    """Returns the values of each row as one list; polars is slow with lists of lists."""
-    flat = pl.DataFrame({"row": rows, "tok": values}, schema={"row": pl.UInt32, "tok": pl.Int32})
-    every = pl.DataFrame({"row": range(height)}, schema={"row": pl.UInt32})
-    lists = flat.group_by("row", maintain_order=True).agg("tok")
-    joined = every.join(lists, on="row", how="left", maintain_order="left")
-    return joined["tok"].fill_null(pl.Series([[]], dtype=RELEASES["tok"]))
+def encode_chunks(files: pl.DataFrame) -> pl.DataFrame:
+    """Returns the files of each release, encoded (`CHUNKS`).
 
-
-def _chunks(files: pl.DataFrame) -> pl.DataFrame:
+    Args:
+        files: identified whole files.
+    """
     if files.is_empty():
         return empty(CHUNKS)
-    # The files of an NZB are in the order of their chunk.
-    ordered = files.sort(*_KEY, "file_index", "name", "first_number", "file_key")
-    numbered = ordered.select(*_KEY).unique(maintain_order=True).with_row_index("_chunk")
-    rows = ordered.join(numbered, on=_KEY, how="left", maintain_order="left")
-    rows = rows.with_columns(pl.col("_chunk").cast(pl.UInt64)).drop("release_name")
-    payloads = pl.DataFrame(voyager_native.encode_chunks(rows, by="_chunk"))
-    numbered = numbered.with_columns(pl.col("_chunk").cast(pl.UInt64))
-    return numbered.join(payloads, on="_chunk").select(list(CHUNKS))
+    chunks = voyager_native.encode_releases(files.select(_IN_CHUNKS))
+    return conform(pl.DataFrame(chunks), CHUNKS, what="chunks")

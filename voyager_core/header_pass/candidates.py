@@ -8,7 +8,7 @@ inner names), the parity index (every name, size and hash), the only file under 
 import polars as pl
 
 import voyager_native
-from voyager_core.domain.names import is_readable_name
+from voyager_core.domain.names import readable
 from voyager_core.header_pass import stems
 from voyager_core.header_pass.schemas import CANDIDATES, conform, empty
 
@@ -27,18 +27,17 @@ _NEEDED = [
 
 
 def find_candidates(files: pl.DataFrame) -> pl.DataFrame:
-    """Returns the candidates of identified whole files (`schemas.CANDIDATES`)."""
+    """Returns the candidates of identified whole files (`schemas.CANDIDATES`).
+
+    Args:
+        files: identified whole files, with `stems.KINDS`.
+    """
     if files.is_empty():
         return empty(CANDIDATES)
-    name = files["name"]
-    rows = files.select(*_KEY, *_NEEDED).with_columns(
-        _par2=stems.is_par2(name),
-        _start=stems.is_archive_start(name),
-        _sidecar=stems.is_sidecar(name),
-    )
+    rows = files.select(*_KEY, *_NEEDED, *stems.KINDS)
     # A release may hold samples and subtitles in archives of their own; the biggest is meant.
-    first = _one(rows.filter(pl.col("_start") & ~pl.col("_par2")), biggest=True)
-    index = _one(rows.filter("_par2"), biggest=False)
+    first = _one(rows.filter(pl.col("_is_start") & ~pl.col("_is_par2")), biggest=True)
+    index = _one(rows.filter("_is_par2"), biggest=False)
     picked = [
         _of(first, "archive_first", last=False),
         _of(index, "par2_index", last=False),
@@ -65,10 +64,13 @@ def _last_volumes(rows: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame:
 
 def _lone_random(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the file of each release whose only content it is, where its name is random."""
-    content = rows.filter(~pl.col("_par2") & ~pl.col("_sidecar"))
-    alone = content.filter((pl.len().over(_KEY) == 1) & ~pl.col("_start"))
-    random = [not is_readable_name(name) for name in alone["name"].to_list()]
-    return alone.filter(pl.Series(random, dtype=pl.Boolean))
+    content = rows.filter(~pl.col("_is_par2") & ~pl.col("_is_sidecar"))
+    # Far most keys have one session, and one column groups faster than two.
+    by = _KEY if (content["session"] > 0).any() else _KEY[:1]
+    counts = content.select(*by, "_is_start").group_by(by).agg(pl.len(), pl.first("_is_start"))
+    lone = counts.filter((pl.col("len") == 1) & ~pl.col("_is_start"))
+    alone = content.join(lone, on=by, how="semi")
+    return alone.filter(~readable(alone["name"]))
 
 
 def _one(rows: pl.DataFrame, *, biggest: bool) -> pl.DataFrame:
@@ -104,13 +106,7 @@ def _first_articles(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _last_articles(rows: pl.DataFrame) -> pl.DataFrame:
-    parts: list[int] = []
-    ids: list[str | None] = []
-    for total, payload in rows.select("parts_total", "payload").iter_rows():
-        segments = pl.DataFrame(voyager_native.decode_segments(payload))
-        part, message_id = segments.row(segments["part"].arg_max(), named=False)[:2]
-        parts.append(part)
-        ids.append(message_id if part >= total else None)
-    return rows.with_columns(
-        message_id=pl.Series(ids, dtype=pl.String), part=pl.Series(parts, dtype=pl.UInt32)
-    )
+    last = pl.DataFrame(voyager_native.last_segments(rows.select("payload"), "payload"))
+    found = rows.with_columns(last.select("part", "message_id").get_columns())
+    is_last = pl.col("part") >= pl.col("parts_total")
+    return found.with_columns(message_id=pl.when(is_last).then("message_id"))

@@ -55,15 +55,25 @@ class FetchedSpan:
     span: Span
     report: FetchReport
     _spool: Spool = field(repr=False)
-    _server: str = field(repr=False)
+    _server: str | None = field(repr=False)
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self, *, since: int = 0) -> Iterator[bytes]:
         """Yields the blocks in order, as received, each read when it is asked for.
+
+        Args:
+            since: only the blocks that hold this number or later ones.
 
         Raises:
             BlockMissing: a block is gone or torn; fetch the span again.
         """
-        return self._spool.blocks(self.span, server=self._server)
+        span = self.span
+        if since > span.low:
+            infos = self._spool.infos(span, server=self._server)
+            low = next((info.low for info in infos if info.high >= since), None)
+            if low is None:
+                return iter(())
+            span = Span(span.group, low, span.high)
+        return self._spool.blocks(span, server=self._server)
 
     def release(self, *, capture: bool = False) -> int:
         """Gives up the blocks once the span is stored; captured ones move to the corpus.

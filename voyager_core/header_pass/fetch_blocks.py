@@ -5,8 +5,8 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from voyager_core.domain.ranges import Span
@@ -15,7 +15,7 @@ from voyager_core.nntp.back_off import BackOff
 from voyager_core.nntp.errors import Garbage, TransientNewsFailure
 from voyager_core.nntp.overview import OverviewBlock
 from voyager_core.nntp.pool import Pool
-from voyager_core.storage.blocks import BlockFacts
+from voyager_core.storage.blocks import BlockFacts, BlockInfo
 from voyager_core.storage.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -134,20 +134,31 @@ async def fetch_span(
         if handed_out is not None:
             handed_out.set()
     infos = await asyncio.to_thread(spool.infos, span, server=server)
+    return replace(
+        report_of(span, infos),
+        fetched=tally.fetched,
+        retries=tally.retries,
+        wire_bytes=tally.wire_bytes,
+        seconds=time.monotonic() - started,
+    )
+
+
+def report_of(span: Span, infos: Sequence[BlockInfo]) -> FetchReport:
+    """Returns what is known of a span that is in the spool, given its blocks."""
     lines = sum(info.facts.lines for info in infos)
     stray = sum(info.facts.stray_lines for info in infos)
     return FetchReport(
         blocks=len(infos),
-        fetched=tally.fetched,
+        fetched=0,
         empty=sum(info.facts.lines == 0 for info in infos),
         lines=lines,
         holes=max(0, span.size - (lines - stray)),
         stray_lines=stray,
-        retries=tally.retries,
+        retries=0,
         block_bytes=sum(info.size_bytes for info in infos),
         text_bytes=sum(info.facts.text_bytes for info in infos),
-        wire_bytes=tally.wire_bytes,
-        seconds=time.monotonic() - started,
+        wire_bytes=0,
+        seconds=0.0,
     )
 
 

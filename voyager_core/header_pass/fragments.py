@@ -6,15 +6,21 @@ the spans were indexed.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 
 import voyager_native
-from voyager_core.domain.generations import REPOST_WINDOW
+from voyager_core.domain.generations import REPOST_WINDOW, repost_key
+from voyager_core.header_pass.postings import (
+    PARTS_A_RETRY,
+    Posting,
+    files_of,
+    postings_of,
+    read_piece,
+)
 from voyager_core.header_pass.schemas import FRAGMENTS, IDENTIFIED, Schema, conform, empty
 
 SEGMENTS: Schema = {
@@ -25,28 +31,6 @@ SEGMENTS: Schema = {
 
 _REACH_FACTOR = 4
 _REACH_LEAST = 2000
-
-
-@dataclass(slots=True)
-class _Generation:
-    """A file while its pieces are put together."""
-
-    pieces: list[dict[str, Any]] = field(default_factory=list)
-    segments: dict[int, tuple[str, int]] = field(default_factory=dict)
-
-    def takes(self, piece: Mapping[str, Any], segments: Mapping[int, tuple[str, int]]) -> bool:
-        """Tells whether a piece is of this posting: no part twice, no long silence between."""
-        for part, (message_id, _) in segments.items():
-            if part in self.segments and self.segments[part][0] != message_id:
-                return False
-        return all(_near(piece, other) for other in self.pieces) or bool(
-            self.segments.keys() & segments.keys()
-        )
-
-    def add(self, piece: dict[str, Any], segments: Mapping[int, tuple[str, int]]) -> None:
-        """Puts a piece in."""
-        self.pieces.append(piece)
-        self.segments.update(segments)
 
 
 def fragments_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -79,13 +63,55 @@ def merge_fragments(fragments: pl.DataFrame) -> pl.DataFrame:
         "base_key", "first_posted_at", "first_number", "last_number", "file_key", nulls_last=True
     )
     merged: list[dict[str, Any]] = []
+    numbers: list[int] = []
     for pieces in ordered.partition_by("base_key", maintain_order=True):
-        generations = _generations(pieces.to_dicts())
-        merged.extend(_whole(each, number) for number, each in enumerate(generations))
+        for file in files_of([read_piece(row) for row in pieces.to_dicts()]):
+            rows = list(_whole_files(postings_of(file)))
+            numbers += [len(merged)] * len(rows)
+            merged.extend(rows)
     if not merged:
         return empty(IDENTIFIED)
     whole = pl.DataFrame(merged, schema=dict(IDENTIFIED), orient="row")
-    return conform(_sessions(whole), IDENTIFIED, what="merged files")
+    posts = _posts(_sessions(whole.with_columns(_file=pl.Series(numbers, dtype=pl.UInt32))))
+    return conform(posts, IDENTIFIED, what="merged files")
+
+
+def _posts(files: pl.DataFrame) -> pl.DataFrame:
+    """Gives what was posted again within a session the key of a repost, as one span does."""
+    most = (pl.col("parts_total") // PARTS_A_RETRY).clip(1)
+    fullest = pl.col("parts_found").max().over("_file")
+    is_remnant = (pl.col("generation") > 0) & (pl.col("parts_found") <= most) & (fullest > most)
+    place = pl.col("generation").cast(pl.UInt32) + is_remnant.cast(pl.UInt32) * (1 << 16)
+    rank = place.rank("dense").over("release_key", "session", "_file").cast(pl.UInt32) - 1
+    again = files.select("release_key", rank.alias("number"))
+    keys = [repost_key(key, number) if number else key for key, number in again.iter_rows()]
+    return files.with_columns(release_key=pl.Series(keys, dtype=pl.UInt64))
+
+
+def split_remnants(merged: pl.DataFrame, share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns merged files without what is left of retries, and that, with `fullest`.
+
+    Args:
+        merged: files of `merge_fragments`.
+        share: a later posting with at most this share of the file's parts, or one part, is no
+            repost but what a poster sent again for want of an answer.
+    """
+    known = merged.with_columns(fullest=pl.col("parts_found").max().over("base_key"))
+    return known.filter(~is_remnant(share)).drop("fullest"), known.filter(is_remnant(share))
+
+
+def is_remnant(share: float) -> pl.Expr:
+    """Tells posts that are the rest of a retry; `fullest` is the most parts that a post has."""
+    most = (pl.col("parts_total") * share).floor().clip(1)
+    few = (pl.col("generation") > 0) & (pl.col("parts_found") <= most)
+    return few & (pl.col("fullest") > most)
+
+
+def set_aside_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Returns files that were set aside as they were: `schemas.IDENTIFIED`, and `fullest`."""
+    kept = list(rows)
+    fullest = pl.Series("fullest", [row["fullest"] for row in kept], dtype=pl.UInt32)
+    return fragments_frame(kept).with_columns(fullest)
 
 
 def pending(merged: pl.DataFrame, covered: Sequence[tuple[int, int]]) -> pl.Series:
@@ -105,32 +131,27 @@ def pending(merged: pl.DataFrame, covered: Sequence[tuple[int, int]]) -> pl.Seri
     return pl.Series("pending", waits, dtype=pl.Boolean)
 
 
-def _generations(pieces: list[dict[str, Any]]) -> list[_Generation]:
-    generations: list[_Generation] = []
-    for piece in pieces:
-        segments = _segments(piece["payload"])
-        home = next((each for each in reversed(generations) if each.takes(piece, segments)), None)
-        if home is None:
-            home = _Generation()
-            generations.append(home)
-        home.add(piece, segments)
-    return generations
+def _whole_files(postings: Sequence[Posting]) -> Iterator[dict[str, Any]]:
+    """Yields the row of each posting of a file."""
+    used: set[int] = set()
+    for number, posting in enumerate(postings):
+        key = _file_key(posting, number, used)
+        used.add(key)
+        yield _whole(posting, number, key)
 
 
-def _segments(payload: bytes) -> dict[int, tuple[str, int]]:
-    table = pl.DataFrame(voyager_native.decode_segments(payload))
-    rows = table.select("part", "message_id", "size_bytes").iter_rows()
-    return {part: (message_id, size or 0) for part, message_id, size in rows}
-
-
-def _whole(generation: _Generation, number: int) -> dict[str, Any]:
-    pieces = generation.pieces
-    parts = sorted(generation.segments)
+def _whole(posting: Posting, number: int, file_key: int) -> dict[str, Any]:
+    pieces = posting.pieces
+    parts = sorted(posting.segments)
     segments = pl.DataFrame(
-        [(part, *generation.segments[part]) for part in parts], schema=dict(SEGMENTS), orient="row"
+        [(part, *posting.segments[part]) for part in parts], schema=dict(SEGMENTS), orient="row"
     )
     first = min(pieces, key=lambda piece: (_lowest_part(piece), piece["first_number"]))
-    surest = min(pieces, key=lambda piece: (-piece["release_rank"], piece["release_key"]))
+    # A lone line whose equal counters were undecided knows less than others.
+    surest = min(
+        pieces,
+        key=lambda each: (-each["release_rank"], -each["parts_found"], each["release_key"]),
+    )
     flags = 0
     for piece in pieces:
         flags |= piece["flags"]
@@ -138,17 +159,17 @@ def _whole(generation: _Generation, number: int) -> dict[str, Any]:
     ends = [piece["last_posted_at"] for piece in pieces if piece["last_posted_at"]]
     whole = {
         **first,
-        "file_key": _file_key(generation, number),
+        "file_key": file_key,
         "generation": number,
         "parts_found": len(parts),
-        "size_bytes": sum(size for _, size in generation.segments.values()),
+        "size_bytes": sum(size for _, size in posting.segments.values()),
         "poster_constant": all(piece["poster_constant"] for piece in pieces)
         and len({piece["poster"] for piece in pieces}) == 1,
         "first_posted_at": min(times, default=None),
         "last_posted_at": max(ends, default=None),
         "first_number": min(piece["first_number"] for piece in pieces),
         "last_number": max(piece["last_number"] for piece in pieces),
-        "first_message_id": generation.segments[parts[0]][0],
+        "first_message_id": posting.segments[parts[0]][0],
         "flags": flags,
         "is_fragment": False,
         "payload": voyager_native.encode_segments(segments),
@@ -173,19 +194,22 @@ def _sessions(files: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lowest_part(piece: Mapping[str, Any]) -> int:
-    return min(_segments(piece["payload"]), default=0)
+    return min(read_piece(dict(piece)).segments, default=0)
 
 
-def _file_key(generation: _Generation, number: int) -> int:
-    base: int = generation.pieces[0]["base_key"]
-    if number == 0:
-        return base
-    same: set[int] = {
-        piece["file_key"] for piece in generation.pieces if piece["generation"] == number
-    }
-    if same:
-        return min(same)
-    text = f"{base:016x}\n{number}".encode()
+def _file_key(posting: Posting, number: int, used: set[int]) -> int:
+    """Returns the key of a posting: that of the highest generation that a span saw in it.
+
+    A span that saw an earlier posting may hold that one whole, under the key without a number.
+    """
+    ranked = sorted(
+        (-piece["generation"], piece["file_key"])
+        for piece in posting.pieces
+        if piece["file_key"] not in used
+    )
+    if ranked and (number > 0 or len(posting.pieces) == len(ranked)):
+        return int(ranked[0][1])
+    text = f"{posting.pieces[0]['base_key']:016x}\n{number}".encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
@@ -197,16 +221,6 @@ def _reach(whole: Mapping[str, Any]) -> dict[str, int]:
     step = max(1, (last - first) // max(1, found - 1))
     margin = missing * step * _REACH_FACTOR + _REACH_LEAST
     return {"reach_low": max(1, first - margin), "reach_high": min(last + margin, (1 << 64) - 1)}
-
-
-def _near(piece: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if piece["first_posted_at"] is None or other["last_posted_at"] is None:
-        return True
-    silence: timedelta = max(
-        piece["first_posted_at"] - other["last_posted_at"],
-        other["first_posted_at"] - piece["last_posted_at"],
-    )
-    return silence <= REPOST_WINDOW
 
 
 def _moment(value: object) -> datetime | None:

@@ -6,7 +6,11 @@ Only what the words themselves show is judged here, so that the same head is gra
 wherever a group is cut; heads that turn out to be shared are handled by the identity.
 """
 
+from functools import lru_cache
+
 import polars as pl
+
+import voyager_native
 
 BANNER = 0
 """Says nothing about the release: empty, an advertisement, a word such as `Film`."""
@@ -15,9 +19,7 @@ WORDS = 1
 NAME = 2
 """Names one release: a scene name, an episode, an id or a random token."""
 
-_SITE = (
-    r"(?i)(?:https?://|www\.)\S+|[\w-]+(?:\.[\w-]+)*\.(?:net|org|com|info|ag|tk|biz|ws|eu)(?:\b|$)"
-)
+_SITE = r"(?i)(?:https?://|www\.)[^\s\])>]+|[\w-]+(?:\.[\w-]+)*\.(?:net|org|com|info|ag|tk|biz|ws|eu)(?:\b|$)"
 _PHRASES = (
     r"(?i)\b(?:partner(?:s)?(?:\s+(?:of|von))?|power(?:e?d)\s+by|powered|sponsor(?:ed)?(?:\s+(?:by|von))?"
     r"|proudly|presents?|presented(?:\s+by)?|pr[äa]sentiert|brought\s+to\s+you(?:\s+by)?|posted\s+by|uploaded\s+by"
@@ -40,24 +42,35 @@ _SCENE = (
     r"[A-Za-z0-9']+(?:[._][A-Za-z0-9()'+&,]+){3,}-[A-Za-z0-9_]{2,}"
     r"|[A-Za-z0-9]+(?:_[A-Za-z0-9()'+&,]+){2,}-[A-Za-z0-9_-]{2,}"
 )
-_DOTTED = r"^[^\s]+(?:[._][^\s._]+){3,}$"
+_DOTTED = r"^\s*[^\s]+(?:[._][^\s._]+){3,}\s*$"
+_NAMED = f"(?:{_RANDOM_ID})|(?:{_SCENE})|(?:{_DOTTED})"
+_NO_REQUEST = r"(?i)^(?:re-?post(?:ed)?|fills?|full|pars?|par2)$"
 
 
-def grade(head: pl.Expr) -> pl.Expr:
+def grades(heads: pl.Series) -> pl.Series:
     """Returns BANNER, WORDS or NAME for each head (UInt8)."""
-    bare = head.str.replace_all(_SITE, " ").str.replace_all(_PHRASES, " ")
-    left = bare.str.replace_all(_KINDS, " ").str.replace_all(r"[^\p{L}\p{N}]+", "")
-    names = (
-        bare.str.contains(_RANDOM_ID)
-        | head.str.contains(_EPISODE)
-        | bare.str.contains(_SCENE)
-        | bare.str.strip_chars().str.contains(_DOTTED)
-    )
-    return (
-        pl.when(left.str.len_chars() < 3)
-        .then(pl.lit(BANNER))
-        .when(names)
-        .then(pl.lit(NAME))
-        .otherwise(pl.lit(WORDS))
-        .cast(pl.UInt8)
+    return pl.DataFrame(_rules().grades(heads.to_frame("head"), "head")).to_series()
+
+
+def squeezed(texts: pl.Series) -> pl.DataFrame:
+    """Returns `text` in the form in which heads are compared, and `id`, a number for each."""
+    return pl.DataFrame(_rules().squeezed(texts.to_frame("text"), "text"))
+
+
+def squeezed_requests(requests: pl.Series) -> pl.DataFrame:
+    """Returns what `squeezed` does; a request that only says that something is posted is empty."""
+    return pl.DataFrame(_rules().requests(requests.to_frame("text"), "text"))
+
+
+@lru_cache(maxsize=1)
+def _rules() -> voyager_native.HeadRules:
+    return voyager_native.HeadRules(
+        nothing=[_SITE, _PHRASES],
+        kinds=_KINDS,
+        least_letters=3,
+        named=_EPISODE,
+        named_bare=_NAMED,
+        separators=r"[\s._]+",
+        edges=" -[](){}<>",
+        no_request=_NO_REQUEST,
     )

@@ -12,24 +12,40 @@ constant within the file.
 
 import polars as pl
 
-from voyager_core.domain.generations import REPOST_WINDOW
-from voyager_core.domain.names import best_name, is_readable_name
+from voyager_core.domain.generations import REPOST_WINDOW, repost_text
+from voyager_core.domain.names import is_readable_name
+from voyager_core.domain.titles import best_name
 from voyager_core.header_pass import heads, keys, sessions, stems
+from voyager_core.header_pass.offers import is_between, texts_between, title_text
+from voyager_core.header_pass.postings import PARTS_A_RETRY
+from voyager_core.header_pass.runs import join_runs
 from voyager_core.header_pass.schemas import IDENTIFIED, conform
-from voyager_core.header_pass.sessions import commonest
+from voyager_core.header_pass.sessions import NO_FROM, commonest
 
-IDENTITY_VERSION = 1
+IDENTITY_VERSION = 3
 """Raised with every change that gives files other release keys."""
 
-_SPECIFIC_LENGTH = 8
-_NO_REQUEST = r"(?i)^(?:re-?post(?:ed)?|fills?|full|pars?|par2)$"
 _STATED = 1
+_READ = [
+    "name",
+    "head",
+    "poster",
+    "poster_constant",
+    "first_message_id",
+    "file_index",
+    "file_total",
+]
+_OF_POSTS = [
+    *("_row", "_key", "session", "base_key", "generation"),
+    *("is_fragment", "parts_total", "parts_found"),
+]
 _MOST_STEMS = 8
-_OFFERED = ["shared", "track", "request", "_shown_head", "tail"]
+_OFFERED = ["shared", "track", "request", "_shown_head", "tail", "_between"]
 _NEEDED = [
     *("file_key", "base_key", "generation", "subject", "name", "head", "tail", "request"),
     *("file_index", "file_total", "size_bytes", "poster", "poster_constant", "group"),
-    *("first_posted_at", "last_posted_at", "first_number", "last_number"),
+    *("first_posted_at", "last_posted_at", "first_number", "last_number", "first_message_id"),
+    *("parts_total", "parts_found", "is_fragment", "flags"),
 ]
 
 
@@ -45,72 +61,65 @@ def identify_releases(files: pl.DataFrame) -> pl.DataFrame:
     Raises:
         SchemaMismatchError: the frame lacks columns of the files contract.
     """
-    rows = _stated(_features(files.select(_NEEDED).with_row_index("_row")))
+    return identified_with_kinds(files)[0]
+
+
+def identified_with_kinds(files: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns what `identify_releases` does, and the `stems.KINDS` of each file."""
+    # Sorted once, so that the first file of anything is the one with the lowest number.
+    rows = files.select(_NEEDED).with_row_index("_row").sort("first_number", "file_key")
+    # Every step copies the columns that there are.
+    rows = _stated(_features(rows).drop(_READ))
     rows = sessions.split_banners(rows)
     rows = sessions.join_words(rows)
     rows = sessions.join_counted(rows)
+    rows = join_runs(rows)
     rows = sessions.join_sidecars(rows)
     rows = _split_reposts(rows)
     releases = _release_names(rows)
-    releases = releases.with_columns(release_key=keys.hashed(releases["_key"]))
-    found = rows.select("_row", "_id", "session", release_rank="_rank").sort("_row")
-    found = found.join(releases, on="_id", how="left", maintain_order="left")
+    releases = releases.with_columns(release_key=keys.hashed(releases["_text"]))
+    found = rows.select("_row", "_key", "session", *stems.KINDS, release_rank="_rank").sort("_row")
+    found = found.join(releases, on="_key", how="left", maintain_order="left")
     added = found.select(name for name in IDENTIFIED if name in found.columns)
-    return conform(files.hstack(added), IDENTIFIED, what="identified files")
+    kinds = found.select(stems.KINDS)
+    return conform(files.hstack(added), IDENTIFIED, what="identified files"), kinds
 
 
-def _features(files: pl.DataFrame) -> pl.DataFrame:
-    """Adds what names and heads say, each worked out once for a distinct text."""
-    rows = files.with_columns(_request=stems.once(files["request"], _key_of_request))
-    rows = rows.join(_of_names(files["name"].unique()), on="name", how="left")
-    rows = rows.join(_of_heads(files["head"].unique()), on="head", how="left")
+def _features(rows: pl.DataFrame) -> pl.DataFrame:
+    """Adds what names, heads and requests say.
+
+    Texts that are compared have a number beside them (`_head` and `_head_id`).
+    """
+    # A head may be the file's own name: `f.part03.rar [4/9] - "f.part03.rar"`.
+    shown = stems.features(rows["head"], is_file=False)
+    head = heads.squeezed(shown["_shown"])
+    request = heads.squeezed_requests(rows["request"])
+    has_from = pl.col("poster_constant") & (pl.col("poster") != "")
     return rows.with_columns(
+        stems.features(rows["name"]).drop("name").get_columns(),
+        _shown_head=shown["_shown"],
+        _shown_head_id=shown["_shown_id"],
+        _grade=heads.grades(rows["head"]),
+        _head=head["text"],
+        _head_id=head["id"],
+        _request=request["text"],
+        _request_id=request["id"],
         _total=pl.col("file_total").fill_null(0),
         _index=pl.col("file_index").cast(pl.Int64).fill_null(-1),
-        _from=pl.when("poster_constant").then("poster").otherwise(pl.lit("")),
+        _from=pl.when(has_from).then("poster").otherwise(pl.lit("")),
+        _from_id=pl.when(has_from).then(pl.col("poster").hash()).otherwise(NO_FROM),
+        _form=_form(),
     )
 
 
-def _of_names(names: pl.Series) -> pl.DataFrame:
-    shown = stems.display_stem(names)
-    stem = stems.once(shown, stems.key_form)
-    is_track = stems.is_track(names)
-    letters = stems.once(stem, lambda text: text.str.count_matches(r"[\p{L}\p{N}]"))
-    return pl.DataFrame(
-        {
-            "name": names,
-            "_stem": stem,
-            "_shown": shown,
-            "_is_member": stems.is_member(names),
-            "_is_lone_archive": stems.is_lone_archive(names),
-            "_is_par2": stems.is_par2(names),
-            "_is_sidecar": stems.is_sidecar(names),
-            "_is_track": is_track,
-            "_is_piece": stems.is_piece(names),
-            "_is_book": stems.is_book(names),
-            "_is_specific": (letters >= _SPECIFIC_LENGTH) & ~is_track,
-        }
+def _form() -> pl.Expr:
+    """Returns a number for what the files of one upload have in common whatever their names."""
+    tool = pl.col("first_message_id")
+    return (
+        pl.col("subject").str.ends_with(")").cast(pl.UInt8)
+        + tool.str.ends_with("@nyuu").cast(pl.UInt8) * 2
+        + tool.str.ends_with("@ngPost").cast(pl.UInt8) * 4
     )
-
-
-def _of_heads(texts: pl.Series) -> pl.DataFrame:
-    # A head may be the file's own name: `f.part03.rar [4/9] - "f.part03.rar"`.
-    return pl.DataFrame({"head": texts, "_shown_head": stems.display_stem(texts)}).with_columns(
-        _grade=heads.grade(pl.col("head")), _head=_squeezed(pl.col("_shown_head"))
-    )
-
-
-def _key_of_request(requests: pl.Series) -> pl.Series:
-    plain = (
-        requests.alias("text")
-        .to_frame()
-        .select(_squeezed(pl.col("text").str.replace(_NO_REQUEST, "")))
-    )
-    return plain.to_series()
-
-
-def _squeezed(text: pl.Expr) -> pl.Expr:
-    return text.str.to_lowercase().str.replace_all(r"[\s._]+", " ").str.strip_chars(" -[](){}<>")
 
 
 def _stated(rows: pl.DataFrame) -> pl.DataFrame:
@@ -121,21 +130,19 @@ def _stated(rows: pl.DataFrame) -> pl.DataFrame:
     member = pl.col("_is_member") & pl.col("_is_specific")
     rows = rows.with_columns(
         _kind=pl.when(pl.col("_request") != "")
-        .then(pl.lit(keys.REQUEST))
+        .then(pl.lit(keys.REQUEST, pl.UInt8))
         .when(named)
-        .then(pl.lit(keys.HEAD))
+        .then(pl.lit(keys.HEAD, pl.UInt8))
         .when(member)
-        .then(pl.lit(keys.STEM))
+        .then(pl.lit(keys.STEM, pl.UInt8))
         .when(worded & (counted | pl.col("_is_track")))
-        .then(pl.lit(keys.WORDS))
+        .then(pl.lit(keys.WORDS, pl.UInt8))
         .otherwise(keys.own_kind())
     )
     own = (pl.col("_kind") == keys.LOOSE) | (
         (pl.col("_kind") == keys.STEM) & ~pl.col("_is_member") & ~pl.col("_is_sidecar")
     )
-    return rows.with_columns(
-        _key=keys.key_text(rows["_kind"]), _rank=pl.when(own).then(0).otherwise(_STATED)
-    )
+    return keys.with_keys(rows.with_columns(_rank=pl.when(own).then(0).otherwise(_STATED)))
 
 
 def _split_reposts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -144,113 +151,156 @@ def _split_reposts(rows: pl.DataFrame) -> pl.DataFrame:
     The same parts within one session get a key of their own, because the times of both posts
     run into each other and nothing else would tell them apart later.
     """
-    # Numbers are sorted and grouped far faster than the texts of keys.
-    numbers = rows.select(pl.col("_key").unique()).with_row_index("_id")
-    rows = rows.join(numbers, on="_key", how="left")
-    rows = rows.join(_sessions(rows), on="_row", how="left").with_columns(
-        pl.col("session").fill_null(0)
-    )
-    rows = rows.join(_posted_again(rows), on="_row", how="left")
-    again = pl.concat_str(["_key", pl.lit("again"), "_again"], separator="\n")
-    number = pl.col("_again").fill_null(0).cast(pl.UInt64) * numbers.height
+    rows = _with_sessions(rows)
+    again = _posted_again(rows)
+    if again.is_empty():
+        return rows
+    rows = rows.join(again, on="_row", how="left", maintain_order="left")
+    key = pl.struct(pl.lit("again"), "_key", "_again").hash()
+    is_again = pl.col("_again") > 0
+    posts = rows.filter(is_again).select("_key", "_text", "_again").unique(["_key", "_again"])
+    numbered = zip(keys.hashed(posts["_text"]), posts["_again"], strict=True)
+    texts = pl.Series([repost_text(first, number) for first, number in numbered], dtype=pl.String)
+    posts = posts.select("_key", "_again", _again_text=texts)
+    rows = rows.join(posts, on=["_key", "_again"], how="left", maintain_order="left")
     return rows.with_columns(
-        _key=pl.when(pl.col("_again") > 0).then(again).otherwise("_key"),
-        _id=pl.col("_id") + number,
-    )
+        _key=pl.when(is_again).then(key).otherwise("_key"),
+        _text=pl.coalesce("_again_text", "_text"),
+    ).drop("_again_text")
 
 
-def _sessions(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the session of every file whose key may have more than one."""
+def _with_sessions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Adds the session of every file; most keys have one only."""
     first, last = pl.col("first_posted_at"), pl.col("last_posted_at")
     # No silence is longer than all the time in which files of a key were posted.
     brief = (first.null_count() + last.null_count() == 0) & (
         first.max() - last.min() <= REPOST_WINDOW
     )
-    spread = rows.group_by("_id").agg(_brief=brief).filter(~pl.col("_brief"))
+    one = rows.with_columns(session=pl.lit(0, pl.UInt32))
+    if rows.select(brief).item():
+        return one
+    spread = rows.group_by("_key").agg(_brief=brief).filter(~pl.col("_brief"))
     doubtful = rows.select(
-        *("_row", "_id", "file_key", "first_number", "first_posted_at", "last_posted_at")
-    ).join(spread, on="_id", how="semi")
-    doubtful = doubtful.sort("_id", "first_number", "file_key").with_columns(
-        _at=first.forward_fill().backward_fill().over("_id"),
-        _until=last.forward_fill().backward_fill().over("_id"),
+        *("_row", "_key", "file_key", "first_number", "first_posted_at", "last_posted_at")
+    ).join(spread, on="_key", how="semi")
+    if doubtful.is_empty():
+        return one
+    doubtful = doubtful.sort("_key", "first_number", "file_key").with_columns(
+        _at=first.forward_fill().backward_fill().over("_key"),
+        _until=last.forward_fill().backward_fill().over("_key"),
     )
-    doubtful = doubtful.sort("_id", "_at", "first_number", "file_key").with_columns(
-        _silence=pl.col("_at") - pl.col("_until").cum_max().shift(1).over("_id")
+    doubtful = doubtful.sort("_key", "_at", "first_number", "file_key").with_columns(
+        _silence=pl.col("_at") - pl.col("_until").cum_max().shift(1).over("_key")
     )
     late = (pl.col("_silence") > REPOST_WINDOW).fill_null(value=False)
-    return doubtful.select("_row", session=late.cum_sum().over("_id"))
+    sessions_of = doubtful.select("_row", session=late.cum_sum().over("_key"))
+    return rows.join(sessions_of, on="_row", how="left", maintain_order="left").with_columns(
+        pl.col("session").fill_null(0)
+    )
 
 
 def _posted_again(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns which post of the same parts in its session a file is, where there are several."""
-    several = rows.filter(pl.col("generation") > 0).select("base_key").unique()
-    rank = pl.col("generation").rank("dense").over("_id", "session", "base_key")
-    posts = rows.select("_row", "_id", "session", "base_key", "generation")
-    return posts.join(several, on="base_key", how="semi").select("_row", _again=rank - 1)
+    several = rows.select("base_key", "generation").filter(pl.col("generation") > 0)
+    several = several.select("base_key").unique()
+    # Of which post a cut file is shows when it is put together.
+    posts = rows.select(_OF_POSTS).filter(~pl.col("is_fragment"))
+    posts = posts.join(several, on="base_key", how="semi")
+    # What is left of a retry stands behind the posts, so that it moves none of them.
+    most = (pl.col("parts_total") // PARTS_A_RETRY).clip(1)
+    is_remnant = (
+        (pl.col("generation") > 0)
+        & (pl.col("parts_found") <= most)
+        & (pl.col("parts_found").max().over("base_key") > most)
+    )
+    place = pl.col("generation").cast(pl.UInt32) + is_remnant.cast(pl.UInt32) * (1 << 16)
+    rank = place.rank("dense").over("_key", "session", "base_key").cast(pl.UInt32)
+    return posts.select("_row", _again=rank - 1)
 
 
 def _release_names(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the name of each release, chosen among what its files offer."""
-    offered = (
-        rows.group_by("_id", "_shown")
-        .agg(
-            pl.len().alias("files"),
-            pl.col("_is_member").any().alias("member"),
-            pl.col("_is_track").any().alias("track"),
-            pl.col("_is_sidecar").all().alias("sidecar"),
-            pl.col("size_bytes").sum().alias("bytes"),
-        )
+    offered = rows.group_by("_key", "_shown_id").agg(
+        pl.col("_shown").first(),
+        pl.len().alias("files"),
+        pl.col("_is_member").any().alias("member"),
+        pl.col("_is_track").any().alias("track"),
+        pl.col("_is_sidecar").all().alias("sidecar"),
+        pl.col("size_bytes").sum().alias("bytes"),
+    )
+    offers = rows.group_by("_key").agg(
+        pl.col("_text", "subject").first(),
+        (pl.col("_shown_id").min() == pl.col("_shown_id").max()).alias("one"),
+    )
+    titles = rows.select("_key", "_shown_head", "_shown_head_id", "_grade")
+    tails = rows.select("_key", "tail", "flags")
+    for text in (
+        _first_requests(rows.select("_key", "request", "_request")),
+        commonest(titles.filter(pl.col("_grade") > heads.BANNER), "_key", "_shown_head"),
+        commonest(tails.filter((pl.col("tail") != "") & ~is_between()), "_key", "tail"),
+        texts_between(tails),
+    ):
+        offers = offers.join(text, on="_key", how="left", maintain_order="left")
+    texts = ["request", "_shown_head", "tail", "_between"]
+    offers = offers.with_columns(pl.col(texts).fill_null(""))
+    few, many = offers.filter("one"), offers.filter(~pl.col("one"))
+    named = pl.concat([_names_of_one(few, offered), _names_of_many(many, offered)])
+    # Nothing is named by nobody: then the subject has to do.
+    names = [
+        name or subject.strip()[:200] for name, subject in named.select("_name", "subject").rows()
+    ]
+    return named.select("_key", "_text", release_name=pl.Series(names, dtype=pl.String))
+
+
+def _first_requests(rows: pl.DataFrame) -> pl.DataFrame:
+    asked = rows.filter(pl.col("_request") != "")
+    return asked.group_by("_key").agg(pl.col("request").first())
+
+
+def _names_of_one(offers: pl.DataFrame, offered: pl.DataFrame) -> pl.DataFrame:
+    """Returns the offers with the `_name` of the releases all of whose files offer one stem."""
+    said = ["_shown", *_OFFERED]
+    offers = offers.join(offered, on="_key", how="left", maintain_order="left").with_columns(
+        shared=pl.lit(value=True), track=pl.col("track") & (pl.col("files") > 1)
+    )
+    # Posts of one name under many random From offer the same again and again.
+    offers = offers.with_columns(_said=pl.struct(said).hash())
+    distinct = offers.select("_said", *said).unique("_said", keep="any")
+    chosen = [_chosen([shown], tuple(rest)) for shown, *rest in distinct.select(said).rows()]
+    names = distinct.select("_said", _name=pl.Series(chosen, dtype=pl.String))
+    return offers.join(names, on="_said", how="left").select("_key", "_text", "subject", "_name")
+
+
+def _names_of_many(offers: pl.DataFrame, offered: pl.DataFrame) -> pl.DataFrame:
+    """Returns the offers with the `_name` of the releases whose files offer several stems."""
+    stems_shown = (
+        offered.join(offers.select("_key"), on="_key", how="semi")
         .sort(
-            ["_id", "sidecar", "track", "files", "bytes", "_shown"],
+            ["_key", "sidecar", "track", "files", "bytes", "_shown"],
             descending=[False, False, False, True, True, False],
         )
+        .group_by("_key", maintain_order=True)
+        .agg(
+            pl.col("_shown").head(_MOST_STEMS),
+            (pl.col("member").first() | (pl.col("files").first() > 1)).alias("shared"),
+            pl.col("track").first() & (pl.col("files").sum() > 1),
+        )
     )
-    offers = offered.group_by("_id", maintain_order=True).agg(
-        pl.len().alias("count"),
-        (pl.col("member").first() | (pl.col("files").first() > 1) | (pl.len() == 1)).alias(
-            "shared"
-        ),
-        pl.col("track").first() & (pl.col("files").sum() > 1),
-    )
-    lowest = (
-        rows.select("_id", "_key", "subject", "request", "_request", "first_number", "file_key")
-        .sort("_id", "first_number", "file_key")
-        .select("_id", "_key", "subject", "request", "_request")
-    )
-    requests = lowest.filter(pl.col("_request") != "").select("_id", "request")
-    texts = [
-        lowest.select("_id", "_key", "subject").unique("_id", keep="first", maintain_order=True),
-        requests.unique("_id", keep="first", maintain_order=True),
-        commonest(rows.filter(pl.col("_grade") > heads.BANNER), "_id", "_shown_head"),
-        commonest(rows.filter(pl.col("tail") != ""), "_id", "tail"),
+    offers = offers.join(stems_shown, on="_key", how="left", maintain_order="left")
+    chosen = [
+        _chosen(shown, tuple(rest)) for shown, *rest in offers.select("_shown", *_OFFERED).rows()
     ]
-    for text in texts:
-        offers = offers.join(text, on="_id", how="left", maintain_order="left")
-    offers = offers.with_columns(pl.col("request", "_shown_head", "tail").fill_null(""))
-    shown = offered["_shown"].to_list()
-    names: list[str] = []
-    # Posts of one name under many random From offer the same again and again.
-    chosen: dict[tuple[object, ...], str] = {}
-    start = 0
-    counted = offers.select("count", "subject").iter_rows()
-    for (count, subject), offer in zip(counted, offers.select(_OFFERED).iter_rows(), strict=True):
-        own = shown[start : start + min(count, _MOST_STEMS)]
-        start += count
-        said = (*own, *offer)
-        name = chosen.get(said)
-        if name is None:
-            name = chosen[said] = _chosen(own, offer)
-        names.append(name or subject.strip()[:200])
-    return offers.select("_id", "_key", release_name=pl.Series(names, dtype=pl.String))
+    return offers.select("_key", "_text", "subject", _name=pl.Series(chosen, dtype=pl.String))
 
 
-def _chosen(stems_shown: list[str], offer: tuple[bool, bool, str, str, str]) -> str:
-    is_shared, is_track, request, head, tail = offer
+def _chosen(stems_shown: list[str], offer: tuple[bool, bool, str, str, str, str]) -> str:
+    is_shared, is_track, request, head, tail, between = offer
     shown = [text for text in stems_shown if text]
     stem = next((text for text in shown if is_readable_name(text)), "")
     if not stem:
         stem = shown[0] if shown else ""
     else:
         is_shared = is_shared and not is_track and stem == shown[0]
-    name = best_name(request, head, stem, is_shared_stem=is_shared, tail=tail)
+    title = title_text(head, between)
+    name = best_name(request, title, stem, is_shared_stem=is_shared, tail=tail or between)
     return name.strip()

@@ -8,6 +8,8 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.ranges import Span
+from voyager_core.domain.rulesets import RuleSet
+from voyager_core.header_pass.rules import block_samples
 from voyager_core.header_pass.schemas import ARTICLES, FILES, REJECTS, conform, empty
 
 
@@ -86,7 +88,12 @@ def parse_blocks(
     return ParsedSpan(
         files=conform(files, FILES, what="files"),
         articles=conform(articles, ARTICLES, what="articles"),
-        rejects=conform(pl.DataFrame(tables.rejects), REJECTS, what="rejects"),
+        rejects=_without_blocked(conform(pl.DataFrame(tables.rejects), REJECTS, what="rejects")),
         stats=dict(tables.stats),
         errors=tuple(errors),
     )
+
+
+def _without_blocked(rejects: pl.DataFrame) -> pl.DataFrame:
+    """Returns the reasons with their samples, but for lines that must not be kept anywhere."""
+    return rejects.with_columns(samples=block_samples(rejects["samples"], RuleSet()))

@@ -1,31 +1,47 @@
-"""Bring back what a changed rule had dropped, by reading only the ranges where it did.
+"""Bring back what a changed rule had dropped, by reading only the spans where it did.
 
 Dropped files are counted and not stored, so a rule that was wrong is repaired by reading the
-headers again: the rule set of then and the rule set of now are applied to the same files, and
-what only the old one dropped is added.
+headers again: the rule sets of then and the rule set of now are applied to the same files, and
+what is no longer dropped is added. A span is read again with the bounds that it was indexed
+with, because some rules look at all files of a span.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import polars as pl
 
+import voyager_native
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import SettingMismatch
 from voyager_core.catalog.groups import priorities
-from voyager_core.catalog.ranges import RangeRow, ranges_of, todo
-from voyager_core.catalog.rulecounts import list_rulesets
-from voyager_core.catalog.spans import store_recovery
+from voyager_core.catalog.holes import still_missing
+from voyager_core.catalog.recovery import (
+    StaleSpan,
+    StaleStretch,
+    StaleVersions,
+    stale_spans,
+    stale_stretches,
+    store_recovery,
+    stored_among,
+)
+from voyager_core.catalog.remnants import remnants_of
+from voyager_core.catalog.reowned import owners_of_range, removed_owner
+from voyager_core.catalog.rulesets import recorded_rulesets
 from voyager_core.catalog.stretches import OpenRange
-from voyager_core.domain.ranges import Span
-from voyager_core.domain.rulesets import BLOCKED, DISGUISED_PROGRAM, REPOST_REMNANT, RuleSet
+from voyager_core.domain.rulesets import REPOST_REMNANT, RuleSet, changed_rules
 from voyager_core.errors import VoyagerError
+from voyager_core.header_pass import stems
 from voyager_core.header_pass.build import BuiltSpan, build_files
-from voyager_core.header_pass.fetch import FetchedSpan, fetch_spans
+from voyager_core.header_pass.candidates import find_candidates
+from voyager_core.header_pass.fetch import FetchedSpan
+from voyager_core.header_pass.fragments import is_remnant, set_aside_frame
 from voyager_core.header_pass.identity import identify_releases
+from voyager_core.header_pass.late import keep_open, without_numbers
+from voyager_core.header_pass.parse import ParsedSpan, parse_span
+from voyager_core.header_pass.reowned import left_to
 from voyager_core.header_pass.rules import apply_rules, count_drops, sample_rules
 from voyager_core.header_pass.run import (
     PassTools,
@@ -38,103 +54,109 @@ from voyager_core.header_pass.run import (
     unforeseen,
 )
 
-# What a rule looks at, by the names of the rule set's content.
-_LOOKS_AT = {
-    BLOCKED: ("blocked_digests",),
-    DISGUISED_PROGRAM: (),
-    REPOST_REMNANT: ("remnant_share",),
-}
+_KEY = ["release_key", "session"]
 
 
-def changed_rules(before: RuleSet, now: RuleSet) -> list[str]:
-    """Returns the rules in force before that are gone or look at something else now."""
-    return [
-        rule
-        for rule in before.dropped
-        if rule not in now.dropped
-        or any(getattr(before, name) != getattr(now, name) for name in _LOOKS_AT[rule])
-    ]
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """What changed rules bring back of a span.
 
-
-def ruleset_from(version: int, content: Mapping[str, Any]) -> RuleSet:
-    """Returns the rule set of a row of the catalog's `ruleset` table.
-
-    Raises:
-        SettingMismatch: it has another form, or rules that this version does not know.
+    Attributes:
+        built: what the catalog adds; `rule_counts` is all that is still dropped in the span.
+        by_rule: articles and files brought back, by the rule that had dropped them.
     """
-    try:
-        values = dict(content)
-        values["dropped"] = tuple(values["dropped"])
-        values["blocked_digests"] = frozenset(values["blocked_digests"])
-        return RuleSet(version=version, **values)
-    except (KeyError, TypeError, ValueError) as error:
-        msg = f"rule set {version} of the catalog cannot be used by this version: {error}"
-        raise SettingMismatch(msg) from error
 
-
-def recorded_rulesets(conn: Connection) -> dict[int, RuleSet]:
-    """Returns the rule sets that ranges were indexed with, by version; unusable ones are left out.
-
-    Raises:
-        CatalogUnavailable: the database does not answer.
-    """
-    found: dict[int, RuleSet] = {}
-    for row in list_rulesets(conn):
-        try:
-            found[row.version] = ruleset_from(row.version, row.content)
-        except SettingMismatch:
-            continue
-    return found
+    built: BuiltSpan
+    by_rule: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Recovery:
     rule: str
-    before: Mapping[int, RuleSet]
+    rulesets: Mapping[int, RuleSet]
     groups: Mapping[str, int]
+
+
+def stale_versions(rulesets: Mapping[int, RuleSet], now: RuleSet) -> dict[str, list[int]]:
+    """Returns by rule the versions in which it was in force and not what it is now."""
+    stale: dict[str, list[int]] = {}
+    for version, before in sorted(rulesets.items()):
+        if version < now.version:
+            for rule in changed_rules(before, now):
+                stale.setdefault(rule, []).append(version)
+    return stale
+
+
+def find_stale(conn: Connection, now: RuleSet, *, limit: int = 100_000) -> list[StaleStretch]:
+    """Returns the stretches in which changed rules had dropped something.
+
+    Args:
+        conn: the catalog.
+        now: the rule set in force.
+        limit: the most rows to return.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    return stale_stretches(conn, stale_versions(recorded_rulesets(conn), now), limit=limit)
+
+
+def is_stale(conn: Connection, now: RuleSet, group: str, index: int) -> bool:
+    """Tells whether any changed rule left a stretch stale.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    versions = stale_versions(recorded_rulesets(conn), now)
+    return bool(stale_spans(conn, versions, group, index))
 
 
 def recover_stretches(
     tools: PassTools, stretches: Sequence[tuple[str, int]], rule: str
 ) -> Iterator[StretchReport]:
-    """Adds what a rule had dropped in these stretches and no longer drops.
+    """Adds what rules had dropped in these stretches and no longer drop.
 
-    Only ranges in which the rule dropped something are read; each is recovered once for each
-    version of the rule set.
+    Only spans in which the given rule had dropped something are read; each is brought to the
+    rule set in force once, whoever else works on it.
 
     Args:
         tools: catalog, server, spool and the rules in force now.
         stretches: `(group, index)` of each.
-        rule: the rule's name.
+        rule: the rule's name; empty: every changed rule.
 
     Raises:
         VoyagerError: a fault that every range would meet.
     """
-    recovery = _Recovery(rule, recorded_rulesets(tools.conn), priorities(tools.conn))
+    rulesets = {**recorded_rulesets(tools.conn), tools.rules.version: tools.rules}
+    recovery = _Recovery(rule, rulesets, priorities(tools.conn))
+    stale = stale_versions(rulesets, tools.rules)
+    wanted: StaleVersions = {name: stale[name] for name in stale if rule in {"", name}}
     for group, index in stretches:
-        lows = [row.low for row in ranges_of(tools.conn, group, index)]
-        rows = todo(tools.conn, group, lows, rule=rule, version=tools.versions.rules)
-        yield StretchReport(group, index, list(_recover_ranges(tools, rows, recovery)))
+        spans = stale_spans(tools.conn, wanted, group, index)
+        yield StretchReport(group, index, list(_recover_spans(tools, spans, recovery)))
 
 
-def _recover_ranges(
-    tools: PassTools, rows: Sequence[RangeRow], recovery: _Recovery
+def _recover_spans(
+    tools: PassTools, stale_ones: Sequence[StaleSpan], recovery: _Recovery
 ) -> Iterator[SpanOutcome]:
-    places = [_place(row) for row in rows]
-    spans = [Span(each.group, each.low, each.until) for each in places]
     started = time.process_time()
-    with fetch_spans(tools.news, tools.spool, spans, tools.options) as fetcher:
-        for row, place, span in zip(rows, places, spans, strict=True):
+    spans = [each for each in stale_ones if not each.set_aside]
+    ids = [each.range_id for each in spans]
+    with tools.fetch(ids, [each.span for each in spans]) as fetcher:
+        for stale in stale_ones:
+            place = _place(stale)
             tools.before_span()
             try:
-                with unforeseen(span):
-                    then = _rules_of(row, recovery)
-                    outcome = _recover(tools, place, next(fetcher), then=then, recovery=recovery)
+                with unforeseen(stale.span):
+                    if stale.set_aside:
+                        outcome = _take_back(tools, stale, recovery)
+                    else:
+                        outcome = _recover(tools, stale, next(fetcher), recovery)
             except VoyagerError as error:
                 if is_everywhere(error):
                     raise
-                note_failure(tools, row.range_id, span, error)
-                outcome = SpanOutcome(place, span, error=error)
+                note_failure(tools, stale.range_id, stale.span, error)
+                outcome = SpanOutcome(place, stale.span, error=error)
             ended = time.process_time()
             outcome = replace(outcome, cpu_seconds=ended - started)
             started = ended
@@ -143,27 +165,26 @@ def _recover_ranges(
 
 
 def _recover(
-    tools: PassTools,
-    place: OpenRange,
-    fetched: FetchedSpan,
-    *,
-    then: RuleSet,
-    recovery: _Recovery,
+    tools: PassTools, stale: StaleSpan, fetched: FetchedSpan, recovery: _Recovery
 ) -> SpanOutcome:
     now = tools.clock()
-    parsed = parse_fetched(fetched, fetched.span, groups=recovery.groups, now=now)
-    built = freed_by(parsed.files, recovery.rule, before=then, rules=tools.rules, now=now)
-    stored = store_recovery(
-        tools.conn,
-        fetched.span,
-        built,
-        range_id=place.range_id,
-        rule=recovery.rule,
-        versions=tools.versions,
+    before = _rules_of(stale, recovery)
+    # What may still arrive is added by those who ask for it again, and files wait for it.
+    missing = still_missing(tools.conn, stale.range_id, stale.low, stale.high)
+    parsed = keep_open(_parse(tools, stale, fetched, recovery.groups, missing), missing)
+    freed = freed_by(
+        parsed.files,
+        before=before,
+        rules=tools.rules,
+        now=now,
+        stored=lambda ids: stored_among(tools.conn, stale, ids),
+        other_parser=stale.parser_version != tools.versions.parser,
     )
-    fetched.release(capture=place.capture)
+    by_rule = {recovery.rule: (0, 0), **freed.by_rule} if recovery.rule else freed.by_rule
+    stored = store_recovery(tools.conn, stale, freed.built, freed=by_rule, versions=tools.versions)
+    fetched.release(capture=stale.capture)
     return SpanOutcome(
-        place,
+        _place(stale),
         fetched.span,
         stored=stored.stored,
         refused=not stored.stored,
@@ -173,54 +194,163 @@ def _recover(
         rejected=rejects_of(parsed),
         block_bytes=fetched.report.block_bytes,
         chunk_bytes=stored.chunk_bytes,
+        recovered=sum(articles for articles, _ in freed.by_rule.values()),
     )
+
+
+def _take_back(tools: PassTools, stale: StaleSpan, recovery: _Recovery) -> SpanOutcome:
+    """Adds what was set aside while cut files were put together, as far as rules now let it."""
+    _rules_of(stale, recovery)
+    kept = remnants_of(tools.conn, stale.span_drop_id)
+    files = set_aside_frame(each.file for each in kept).with_columns(
+        _id=pl.Series([each.remnant_id for each in kept], dtype=pl.Int64)
+    )
+    share = tools.rules.remnant_share if REPOST_REMNANT in tools.rules.dropped else 0.0
+    dropped = (
+        pl.when(is_remnant(share) & (share > 0))
+        .then(pl.lit(REPOST_REMNANT))
+        .otherwise(pl.col("dropped_by"))
+    )
+    decided = apply_rules(files, tools.rules).with_columns(dropped_by=dropped)
+    free = decided.filter(pl.col("dropped_by").is_null())
+    still = decided.filter(pl.col("dropped_by").is_not_null()).drop("_id", "fullest")
+    built = replace(
+        build_files(free.drop("_id", "fullest", "dropped_by"), now=tools.clock()),
+        rule_counts=count_drops(still, tools.rules),
+    )
+    articles = int(free["parts_found"].sum())
+    stored = store_recovery(
+        tools.conn,
+        stale,
+        built,
+        freed={REPOST_REMNANT: (articles, len(free))},
+        versions=tools.versions,
+        taken_back=free["_id"].to_list(),
+    )
+    return SpanOutcome(
+        _place(stale),
+        stale.span,
+        stored=stored.stored,
+        refused=not stored.stored,
+        chunk_bytes=stored.chunk_bytes,
+        recovered=articles,
+    )
+
+
+def _parse(
+    tools: PassTools,
+    stale: StaleSpan,
+    fetched: FetchedSpan,
+    groups: Mapping[str, int],
+    missing: Sequence[tuple[int, int]],
+) -> ParsedSpan:
+    """Returns the files of the lines that the span was made of, by the owners of then."""
+    owners = owners_of_range(tools.conn, stale.range_id)
+    if not stale.owner and missing:
+        there = (without_numbers(block, missing) for block in fetched.blocks())
+        return parse_span(fetched.span, there, groups=owners, now=tools.clock())
+    if not stale.owner:
+        return parse_fetched(
+            fetched,
+            fetched.span,
+            groups=owners,
+            now=tools.clock(),
+            again=lambda: tools.fetch_again(stale.range_id, fetched.span),
+        )
+    gone = removed_owner(tools.conn, stale.owner)
+    lines: Iterator[bytes] = iter(())
+    if gone is not None:
+        then = {**owners, gone.name: gone.priority}
+        lines = (left_to(voyager_native.inflate(block), gone, then) for block in fetched.blocks())
+    return parse_span(fetched.span, lines, groups=groups, now=tools.clock())
 
 
 def freed_by(
-    files: pl.DataFrame, rule: str, *, before: RuleSet, rules: RuleSet, now: datetime
-) -> BuiltSpan:
-    """Returns what the catalog stores of the files that a rule had dropped.
+    files: pl.DataFrame,
+    *,
+    before: Sequence[RuleSet],
+    rules: RuleSet,
+    now: datetime,
+    stored: Callable[[Collection[str]], set[str]],
+    other_parser: bool,
+) -> Freed:
+    """Returns what the catalog stores of the files that changed rules had dropped.
 
     Args:
-        files: every file of the range, as parsed.
-        rule: the rule's name.
-        before: the rule set that the range was indexed with.
+        files: every file of the span, as parsed.
+        before: the rule sets that the span went through, oldest first; what every one of them
+            drops is what the catalog lacks.
         rules: the rule set in force.
         now: the time.
+        stored: returns which articles the catalog has.
+        other_parser: whether another parser had read the span: it may have kept what this one
+            takes for dropped. So may a span have kept a remnant while numbers were missing.
     """
-    identified = identify_releases(files)
-    dropped = apply_rules(identified, before).filter(pl.col("dropped_by") == rule)
-    again = apply_rules(identified, rules).join(
-        dropped.select("file_key", "generation"), on=["file_key", "generation"], how="semi"
+    files = identify_releases(files).with_row_index("_row")
+    then = [apply_rules(files, each)["dropped_by"] for each in before]
+    applied = apply_rules(files, rules)
+    lacking = applied.with_columns(
+        _then=then[-1], _lacks=pl.all_horizontal(*(each.is_not_null() for each in then))
     )
-    kept = again.filter(pl.col("dropped_by").is_null())
-    built = build_files(kept.filter(~pl.col("is_fragment")).drop("dropped_by"), now=now)
-    return replace(
-        built,
-        fragments=kept.filter("is_fragment"),
-        rule_counts=count_drops(again),
-        rule_samples=sample_rules(again, rules),
+    gone = lacking.filter("_lacks")
+    free = gone.filter(pl.col("dropped_by").is_null())
+    doubtful = free if other_parser else free.filter(pl.col("_then") == REPOST_REMNANT)
+    if not doubtful.is_empty():
+        known = stored(doubtful["first_message_id"].to_list())
+        free = free.filter(~pl.col("first_message_id").is_in(list(known)))
+    still = gone.filter(pl.col("dropped_by").is_not_null())
+    extra = ["_row", "_then", "_lacks"]
+    built = build_files(free.filter(~pl.col("is_fragment")).drop("dropped_by", *extra), now=now)
+    # Whose rule of then differs is new to the samples of this one.
+    moved = still.filter(pl.col("dropped_by") != pl.col("_then")).drop(extra)
+    return Freed(
+        replace(
+            built,
+            candidates=_candidates(lacking, free),
+            fragments=free.filter("is_fragment"),
+            rule_counts=count_drops(still.drop(extra), rules),
+            rule_samples=sample_rules(moved, rules),
+        ),
+        {
+            rule: (articles, count)
+            for rule, articles, count in free.group_by("_then", maintain_order=True)
+            .agg(pl.col("parts_found").cast(pl.UInt64).sum(), pl.len())
+            .iter_rows()
+        },
     )
 
 
-def _rules_of(row: RangeRow, recovery: _Recovery) -> RuleSet:
-    rules = recovery.before.get(row.rules_version or 0)
-    if rules is None:
-        msg = f"{row.group} {row.low}: its rule set {row.rules_version} is not in the catalog"
+def _candidates(files: pl.DataFrame, free: pl.DataFrame) -> pl.DataFrame:
+    """Returns the candidates among the files brought back, of the releases as they are now."""
+    touched = free.select(_KEY).unique()
+    stored = files.filter(
+        ~pl.col("is_fragment") & (~pl.col("_lacks") | pl.col("dropped_by").is_null())
+    ).join(touched, on=_KEY, how="semi")
+    found = find_candidates(stems.with_kinds(stored))
+    return found.join(free.select("file_key"), on="file_key", how="semi")
+
+
+def _rules_of(stale: StaleSpan, recovery: _Recovery) -> list[RuleSet]:
+    missing = [version for version in stale.versions if version not in recovery.rulesets]
+    if missing:
+        msg = (
+            f"{stale.span}: its rule set {missing[0]} is not in the catalog,"
+            " or has rules that this version does not know"
+        )
         raise SettingMismatch(msg)
-    return rules
+    return [recovery.rulesets[version] for version in stale.versions]
 
 
-def _place(row: RangeRow) -> OpenRange:
-    """Returns all that is indexed of a range, as something to read."""
+def _place(stale: StaleSpan) -> OpenRange:
+    """Returns the range of a span, as something to read."""
     return OpenRange(
-        range_id=row.range_id,
-        group=row.group,
-        low=row.low,
-        high=row.high,
-        resume_at=row.low,
-        until=row.resume_at - 1,
-        newest=row.resume_at,
-        stored_at=row.stored_at,
-        capture=row.capture,
+        range_id=stale.range_id,
+        group=stale.group,
+        low=stale.range_low,
+        high=stale.range_high,
+        resume_at=stale.low,
+        until=stale.high,
+        newest=stale.high,
+        stored_at=None,
+        capture=stale.capture,
     )

@@ -16,11 +16,12 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.rulesets import RuleSet
-from voyager_core.errors import PermanentError
+from voyager_core.errors import PermanentError, reason_of
 from voyager_core.header_pass.build import BuiltSpan, build_span
 from voyager_core.header_pass.parse import ParsedSpan, parse_blocks
 from voyager_core.header_pass.rules import count_rejects
 from voyager_core.storage.corpus import blocks_in, read_range_file
+from voyager_core.storage.files import appearing
 
 ARTICLES = ["number", "file_key", "part", "message_id", "size_bytes", "reason"]
 FILES = [
@@ -92,11 +93,23 @@ def replay(
     Raises:
         ReplayError: an input or the output folder cannot be used.
     """
+    return replayed(inputs, group=group, out=out, rules=rules, now=now)[0]
+
+
+def replayed(
+    inputs: Sequence[Path],
+    *,
+    group: str,
+    out: Path | None = None,
+    rules: RuleSet | None = None,
+    now: datetime | None = None,
+) -> tuple[dict[str, object], BuiltSpan]:
+    """Returns the totals of `replay` and the frames that they are of."""
     moment = now or datetime(2200, 1, 1, tzinfo=UTC)
     low, high = _bounds(inputs)
     parsed = parse_blocks(
         group,
-        _blocks(inputs),
+        blocks_of(inputs),
         low=low,
         high=high,
         groups={},
@@ -106,7 +119,7 @@ def replay(
     built = build_span(parsed, rules or RuleSet(), now=moment)
     if out is not None:
         _write(out, parsed, built)
-    return _totals(group, parsed, built, rules or RuleSet())
+    return _totals(group, parsed, built, rules or RuleSet()), built
 
 
 def _bounds(inputs: Sequence[Path]) -> tuple[int, int]:
@@ -118,7 +131,12 @@ def _bounds(inputs: Sequence[Path]) -> tuple[int, int]:
     return min(span.low for span in spans), max(span.high for span in spans)
 
 
-def _blocks(inputs: Iterable[Path]) -> Iterator[bytes]:
+def blocks_of(inputs: Iterable[Path]) -> Iterator[bytes]:
+    """Yields the blocks of overview files and of folders of captured ranges, in order.
+
+    Raises:
+        ReplayError: an input cannot be read.
+    """
     for path in inputs:
         try:
             if path.is_dir():
@@ -126,7 +144,7 @@ def _blocks(inputs: Iterable[Path]) -> Iterator[bytes]:
             else:
                 yield from _file_blocks(path)
         except (OSError, EOFError, zlib.error) as error:
-            msg = f"cannot read {path}: {error}"
+            msg = f"cannot read {path}: {reason_of(error, path)}"
             raise ReplayError(msg) from error
 
 
@@ -159,21 +177,23 @@ def _write(out: Path, parsed: ParsedSpan, built: BuiltSpan) -> None:
     counts = pl.concat([built.rule_counts, count_rejects(parsed.rejects)])
     tables = {
         "articles": parsed.articles.select(ARTICLES).sort("number"),
-        "files": _one_key(built.files).select(FILES).sort("file_key"),
-        "releases": _one_key(built.releases).select(RELEASES).sort("release_key"),
-        "candidates": _one_key(built.candidates).select(CANDIDATES).sort("release_key", "kind"),
+        "files": one_key(built.files).select(FILES).sort("file_key"),
+        "releases": one_key(built.releases).select(RELEASES).sort("release_key"),
+        "candidates": one_key(built.candidates).select(CANDIDATES).sort("release_key", "kind"),
         "rule_counts": counts.select(RULE_COUNTS).sort("rule", "owner_group"),
     }
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            table.write_parquet(out / f"{name}.parquet")
-    except OSError as error:
-        msg = f"cannot write to {out}: {error}"
+            with appearing(out / f"{name}.parquet") as file:
+                table.write_parquet(file)
+    # A full disk is an error of the computation to polars.
+    except (OSError, pl.exceptions.PolarsError) as error:
+        msg = f"cannot write to {out}: {reason_of(error, out)}"
         raise ReplayError(msg) from error
 
 
-def _one_key(frame: pl.DataFrame) -> pl.DataFrame:
+def one_key(frame: pl.DataFrame) -> pl.DataFrame:
     """Gives sessions after the first a key of their own, as the catalog does with generations."""
     later = frame.filter(pl.col("session") > 0).select("release_key", "session").unique()
     if later.is_empty():

@@ -1,27 +1,29 @@
 """The rules of the rule set, applied to the files of a span."""
 
 import json
+from functools import lru_cache
 
 import polars as pl
 
+import voyager_native
+from voyager_core.domain.blocklist import SALT, is_blocked
+from voyager_core.domain.names import readable
+from voyager_core.domain.posting_tools import POSTING_TOOLS, UNKNOWN_TOOL
 from voyager_core.domain.rulesets import (
     BLOCKED,
     DISGUISED_PROGRAM,
+    GARBAGE,
     UNSAMPLED,
     RuleSet,
 )
+from voyager_core.header_pass import stems
+from voyager_core.header_pass.candidates import find_candidates
 from voyager_core.header_pass.schemas import RULE_COUNTS, RULE_SAMPLES, conform, empty
 
 __all__ = ["RuleSet", "apply_rules", "count_drops", "count_rejects", "sample_rules"]
 
-_MEDIA = r"mkv|mp4|m4v|avi|wmv|mov|mpe?g|mp3|flac|m4a|pdf|epub|jpe?g|iso"
-_PROGRAM = r"exe|scr|com|bat|cmd|pif|vbs|js|lnk|msi"
-_DISGUISED = rf"(?i)\.(?:{_MEDIA})\s*\.(?:{_PROGRAM})$"
 _CROSSPOST = "crosspost:"
-_WORD = r"[a-z]+"
-_ONLY_LETTERS = bytes(
-    code if chr(code) in "abcdefghijklmnopqrstuvwxyz\n" else 32 for code in range(256)
-)
+_SPELLED_OTHERWISE = r"[A-Za-z][0-9@$]|[0-9@$][A-Za-z]|[^\x00-\x7f]"
 
 
 def apply_rules(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -36,27 +38,101 @@ def _matches(files: pl.DataFrame, rule: str, rules: RuleSet) -> pl.Expr:
     if rule == BLOCKED:
         return _blocked(files, rules)
     if rule == DISGUISED_PROGRAM:
-        return pl.col("name").str.contains(_DISGUISED)
+        return pl.col("name").str.contains(disguise(rules))
+    if rule == GARBAGE:
+        return _garbage(files, rules)
     return _remnant(files, rules)
+
+
+def disguise(rules: RuleSet) -> str:
+    """Returns the pattern of a program's name that pretends to be media."""
+    media, program = "|".join(rules.media_types), "|".join(rules.program_types)
+    # Without types there is nothing to pretend; an empty alternative would match everything.
+    return rf"(?i)\.((?:{media})\s*\.(?:{program}))$" if media and program else r"(a\bc)"
 
 
 def _blocked(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
     # The subject holds every text that a file has.
-    blocked = [word for word in sorted(_words(files["subject"])) if rules.is_blocked_word(word)]
-    if not blocked:
+    listed = _block_list(rules)
+    found = listed.suspects(files.select("subject"), "subject")
+    rows = files.select("subject", "release_key", "release_name")
+    likely = rows["subject"].str.to_lowercase().str.contains_any(found) if found else None
+    # Digits and accents in words are looked at in names alone: subjects are full of numbers.
+    names = rows["release_name"].unique()
+    odd = names.filter(names.str.contains(_SPELLED_OTHERWISE)).to_list()
+    spelled = _blocked_of(odd, rules)
+    wrong = rows.filter(pl.col("release_name").is_in(spelled)) if spelled else rows.clear()
+    if likely is not None:
+        doubtful = rows.filter(likely)
+        bad = _blocked_of(doubtful["subject"].unique().to_list(), rules)
+        wrong = pl.concat([wrong, doubtful.filter(pl.col("subject").is_in(bad))])
+    if wrong.is_empty():
         return pl.lit(value=False)
-    plain = pl.col("subject").str.replace_all(r"[0-9]+", "").str.to_lowercase()
-    found = plain.str.extract_all(_WORD)
     # One bad file condemns the whole upload.
-    return found.list.eval(pl.element().is_in(blocked)).list.any().any().over("release_key")
+    return pl.col("release_key").is_in(wrong["release_key"].unique().implode())
 
 
-def _words(subjects: pl.Series) -> set[str]:
-    """Returns the words of subjects: runs of a-z in lower case, digits left out."""
-    text = subjects.unique().str.to_lowercase().str.join("\n").cast(pl.Binary).item()
-    # Volumes differ in their digits only, so that few lines are left.
-    lines = set(text.translate(_ONLY_LETTERS, b"0123456789").split(b"\n"))
-    return {word.decode() for word in b"\n".join(lines).split()}
+def _blocked_of(texts: list[str], rules: RuleSet) -> list[str]:
+    """Returns the texts with a blocked word or pair."""
+    told = _block_list(rules).blocked(texts)
+    return [
+        text
+        for text, answer in zip(texts, told, strict=True)
+        if (_is_blocked(text, rules) if answer is None else answer)
+    ]
+
+
+def _is_blocked(text: str, rules: RuleSet) -> bool:
+    return is_blocked(text, rules.blocked_digests, rules.blocked_halves)
+
+
+def _block_list(rules: RuleSet) -> voyager_native.BlockList:
+    return _block_list_of(rules.blocked_digests, rules.blocked_halves)
+
+
+@lru_cache(maxsize=4)
+def _block_list_of(digests: frozenset[str], halves: frozenset[str]) -> voyager_native.BlockList:
+    return voyager_native.BlockList(salt=SALT, digests=sorted(digests), halves=sorted(halves))
+
+
+def _garbage(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
+    """Tells the files of releases under random names of which the first listed tool posted one."""
+    if not rules.garbage or files.is_empty():
+        return pl.lit(value=False)
+    signed = files.select("release_key", "release_name", "group", "first_message_id").filter(
+        _signed(rules)
+    )
+    names = signed["release_name"].unique()
+    random = names.filter(~readable(names)).to_list()
+    keys = signed.filter(pl.col("release_name").is_in(random))["release_key"].unique()
+    return pl.col("release_key").is_in(keys.implode())
+
+
+def _signed(rules: RuleSet) -> pl.Expr:
+    """Tells articles of the tools and newsgroups that the rule set lists."""
+    listed = [signature.partition("@")[::2] for signature in rules.garbage]
+    matches = [
+        _is_of(tool) & (pl.lit(value=True) if group == "*" else pl.col("group") == group)
+        for tool, group in listed
+    ]
+    return pl.any_horizontal(matches)
+
+
+def _is_of(tool: str) -> pl.Expr:
+    message_id = pl.col("first_message_id")
+    if tool != UNKNOWN_TOOL:
+        return message_id.str.contains(POSTING_TOOLS[tool])
+    known = [message_id.str.contains(pattern) for pattern in POSTING_TOOLS.values()]
+    return ~pl.any_horizontal(known)
+
+
+def block_samples(samples: pl.Series, rules: RuleSet) -> pl.Series:
+    """Returns samples of rejected lines (lists of bytes) without those that are blocked."""
+    kept = [
+        [line for line in lines if not _is_blocked(line.decode("utf-8", "replace"), rules)]
+        for lines in samples.to_list()
+    ]
+    return pl.Series(samples.name, kept, dtype=samples.dtype)
 
 
 def _remnant(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
@@ -66,28 +142,43 @@ def _remnant(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
         return pl.lit(value=False)
     posts = files.join(again.to_frame(), on="base_key", how="semi")
     fullest = posts.group_by("base_key").agg(pl.col("parts_found").max())
-    few = pl.col("parts_found") <= (pl.col("parts_total") * rules.remnant_share).floor()
+    most = (pl.col("parts_total") * rules.remnant_share).floor().clip(1)
+    few = pl.col("parts_found") <= most
     best = pl.col("base_key").replace_strict(
         fullest["base_key"], fullest["parts_found"], default=None, return_dtype=pl.UInt32
     )
-    return (
-        (pl.col("generation") > 0) & ~pl.col("is_fragment") & few & (best > pl.col("parts_found"))
-    )
+    return (pl.col("generation") > 0) & ~pl.col("is_fragment") & few & (best > most)
 
 
-def count_drops(files: pl.DataFrame) -> pl.DataFrame:
-    """Returns how many articles and files each rule dropped."""
+def count_drops(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Returns how many articles and files each rule dropped, and by what (the signature)."""
+    dropped = files.filter(pl.col("dropped_by").is_not_null())
     counts = (
-        files.filter(pl.col("dropped_by").is_not_null())
-        .group_by(pl.col("dropped_by").alias("rule"))
+        dropped.group_by(pl.col("dropped_by").alias("rule"), _signature(rules).alias("signature"))
         .agg(
             pl.col("parts_found").cast(pl.UInt64).sum().alias("articles"),
             pl.len().alias("files"),
         )
-        .sort("rule")
-        .with_columns(signature=pl.lit(""), owner_group=pl.lit(""))
+        .sort("rule", "signature")
+        .with_columns(owner_group=pl.lit(""))
     )
     return conform(counts, RULE_COUNTS, what="rule counts")
+
+
+def _signature(rules: RuleSet) -> pl.Expr:
+    """Returns what of a rule matched, where that says something: `mkv.exe`."""
+    types = pl.col("name").str.extract(disguise(rules), 1).str.to_lowercase()
+    tool = pl.lit(UNKNOWN_TOOL)
+    for name in {signature.partition("@")[0] for signature in rules.garbage} - {UNKNOWN_TOOL}:
+        tool = pl.when(_is_of(name)).then(pl.lit(name)).otherwise(tool)
+    return (
+        pl.when(pl.col("dropped_by") == DISGUISED_PROGRAM)
+        .then(types.str.replace_all(r"\s", ""))
+        .when(pl.col("dropped_by") == GARBAGE)
+        .then(tool)
+        .otherwise(pl.lit(""))
+        .fill_null("")
+    )
 
 
 def count_rejects(rejects: pl.DataFrame) -> pl.DataFrame:
@@ -120,8 +211,22 @@ def sample_rules(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
         return empty(RULE_SAMPLES)
     columns = ["subject", "name", "poster", "groups", "file_index", "file_total", "parts_total"]
     columns += ["parts_found", "size_bytes", "first_number", "first_message_id", "release_name"]
-    details = [json.dumps(row, ensure_ascii=False) for row in chosen.select(columns).to_dicts()]
+    candidates = _candidates_of(chosen)
+    details = [
+        json.dumps({**row, "candidates": candidates.get(key, [])}, ensure_ascii=False)
+        for key, row in zip(chosen["file_key"], chosen.select(columns).to_dicts(), strict=True)
+    ]
     samples = chosen.select(rule="dropped_by", release_key="release_key").with_columns(
         detail=pl.Series(details, dtype=pl.String)
     )
     return conform(samples, RULE_SAMPLES, what="rule samples")
+
+
+def _candidates_of(files: pl.DataFrame) -> dict[int, list[dict[str, object]]]:
+    """Returns which articles of dropped files would be worth reading, by file."""
+    found: dict[int, list[dict[str, object]]] = {}
+    whole = files.filter(~pl.col("is_fragment"))
+    candidates = find_candidates(stems.with_kinds(whole))
+    for row in candidates.select("file_key", "kind", "message_id", "part").to_dicts():
+        found.setdefault(row.pop("file_key"), []).append(row)
+    return found

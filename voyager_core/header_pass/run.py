@@ -9,26 +9,25 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import IntEnum
-from math import fsum
 
 import voyager_native
 from voyager_core.catalog import stretches as ledger
-from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import CatalogRefused, CatalogUnavailable, MigrationError
 from voyager_core.catalog.groups import priorities, record_gone
 from voyager_core.catalog.ranges import MAX_ATTEMPTS, Versions, get_range, mark_failed
 from voyager_core.catalog.spans import store_span
 from voyager_core.catalog.stretches import OpenRange
-from voyager_core.domain.ranges import Span, partition_key
+from voyager_core.domain.ranges import Span
 from voyager_core.domain.rulesets import RuleSet
 from voyager_core.errors import PermanentError, VoyagerError
 from voyager_core.header_pass.build import build_span
-from voyager_core.header_pass.fetch import FetchedSpan, FetchOptions, fetch_spans
+from voyager_core.header_pass.fetch import FetchedSpan
+from voyager_core.header_pass.late import AGAIN_AFTER, LATE_NUMBERS, holes_in, keep_open
 from voyager_core.header_pass.parse import ParsedSpan, parse_span
-from voyager_core.nntp.client import NewsClient
+from voyager_core.header_pass.tools import PassTools, SpanOutcome, Stage, StretchReport
+from voyager_core.header_pass.wait import FetcherGone
 from voyager_core.nntp.errors import (
     AuthFailed,
     ConnectFailed,
@@ -36,8 +35,23 @@ from voyager_core.nntp.errors import (
     TlsFailed,
     TooManyConnections,
 )
-from voyager_core.storage.errors import BlockDamaged, BlockMissing, SpoolFull, StorageUnusable
-from voyager_core.storage.spool import Spool
+from voyager_core.storage.errors import BlockMissing, SpoolFull, StorageUnusable
+
+__all__ = [
+    "PassTools",
+    "SpanOutcome",
+    "Stage",
+    "StretchReport",
+    "UnforeseenError",
+    "index_ranges",
+    "index_stretches",
+    "is_everywhere",
+    "note_failure",
+    "parse_fetched",
+    "rejects_of",
+    "unforeseen",
+    "versions_of",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +61,7 @@ _EVERYWHERE = (
     CatalogRefused,
     CatalogUnavailable,
     ConnectFailed,
+    FetcherGone,
     MigrationError,
     SpoolFull,
     StorageUnusable,
@@ -60,138 +75,6 @@ _PASSES_OVER_A_STRETCH = 3
 
 class UnforeseenError(PermanentError):
     """A range met an error that should not exist; it waits for a person."""
-
-
-class Stage(IntEnum):
-    """How far a pass goes."""
-
-    FETCH = 1
-    PARSE = 2
-    STORE = 3
-
-
-def _nothing(*_: object) -> None:
-    """Does nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class PassTools:
-    """What a pass works with.
-
-    Attributes:
-        conn: the catalog, outside any transaction.
-        news: an entered client of the server that the article numbers belong to.
-        spool: where fetched blocks wait.
-        rules: the rule set in force.
-        versions: of the parser, the rule set and the codec.
-        clock: returns the time.
-        options: how spans are fetched.
-        stage: how far to go.
-        hole_patience_seconds: how long numbers at the very end of a group that the server says
-            it has, and does not show, are asked for again before they count as holes.
-        before_span: called before each span, to share what is scarce.
-        after_span: called with what became of each span, to tell of long work.
-    """
-
-    conn: Connection
-    news: NewsClient
-    spool: Spool
-    rules: RuleSet
-    versions: Versions
-    clock: Callable[[], datetime]
-    options: FetchOptions = field(default_factory=FetchOptions)
-    stage: Stage = Stage.STORE
-    hole_patience_seconds: float = 0
-    before_span: Callable[[], None] = _nothing
-    after_span: Callable[["SpanOutcome"], None] = _nothing
-
-
-@dataclass(frozen=True, slots=True)
-class SpanOutcome:
-    """What became of one span.
-
-    Attributes:
-        range: the range that holds it.
-        span: the article numbers.
-        stored: whether this pass stored it; False when somebody else was faster, it failed,
-            or the pass does not store.
-        refused: whether somebody else was faster.
-        error: why it failed, None when it did not.
-        fetched_lines: overview lines that the server sent.
-        lines: overview lines that the engine read.
-        kept: of them, in a file.
-        rejected: lines that are in no file, by reason.
-        block_bytes: size of the fetched blocks.
-        chunk_bytes: size of the chunks stored.
-        cpu_seconds: processor time of this process since the span before.
-    """
-
-    range: OpenRange
-    span: Span
-    stored: bool = False
-    refused: bool = False
-    error: VoyagerError | None = None
-    fetched_lines: int = 0
-    lines: int = 0
-    kept: int = 0
-    rejected: Mapping[str, int] = field(default_factory=dict)
-    block_bytes: int = 0
-    chunk_bytes: int = 0
-    cpu_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class StretchReport:
-    """What a pass did in one stretch.
-
-    Attributes:
-        group: the newsgroup.
-        index: the stretch's number in the group.
-        outcomes: of every span of this pass, in order.
-    """
-
-    group: str
-    index: int
-    outcomes: Sequence[SpanOutcome]
-
-    @property
-    def key(self) -> str:
-        """The stretch's partition key."""
-        return partition_key(self.group, self.index)
-
-    @property
-    def failures(self) -> list[tuple[str, VoyagerError]]:
-        """What failed: the span's name and the error."""
-        return [(str(each.span), each.error) for each in self.outcomes if each.error is not None]
-
-    @property
-    def lines(self) -> int:
-        """Overview lines read by this pass."""
-        return sum(each.lines for each in self.outcomes)
-
-    @property
-    def kept(self) -> int:
-        """Lines of this pass that are in a file."""
-        return sum(each.kept for each in self.outcomes)
-
-    @property
-    def rejected(self) -> dict[str, int]:
-        """Lines of this pass that are in no file, by reason."""
-        sums: dict[str, int] = {}
-        for each in self.outcomes:
-            for reason, count in each.rejected.items():
-                sums[reason] = sums.get(reason, 0) + count
-        return sums
-
-    @property
-    def block_bytes(self) -> int:
-        """Size of the blocks that this pass read."""
-        return sum(each.block_bytes for each in self.outcomes)
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Processor time of this pass."""
-        return fsum(each.cpu_seconds for each in self.outcomes)
 
 
 def versions_of(rules: RuleSet) -> Versions:
@@ -248,7 +131,8 @@ def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[Span
     groups = priorities(tools.conn)
     spans = [Span(each.group, each.resume_at, each.until) for each in ranges]
     started = time.process_time()
-    with fetch_spans(tools.news, tools.spool, spans, tools.options) as fetcher:
+    ids = [each.range_id for each in ranges]
+    with tools.fetch(ids, spans) as fetcher:
         for open_range, span in zip(ranges, spans, strict=True):
             tools.before_span()
             try:
@@ -308,8 +192,19 @@ def _index(
     if span is None:
         fetched.release()
         return outcome
-    parsed = parse_fetched(fetched, span, groups=groups, now=tools.clock())
+    parsed = parse_fetched(
+        fetched,
+        span,
+        groups=groups,
+        now=tools.clock(),
+        again=lambda: tools.fetch_again(open_range.range_id, fetched.span),
+    )
     rejected = rejects_of(parsed)
+    holes: list[tuple[int, int]] = []
+    if report.holes and tools.asks_again:
+        newest = fetched.blocks(since=open_range.newest - LATE_NUMBERS + 1)
+        holes = holes_in(span, newest, newest=open_range.newest)
+        parsed = keep_open(parsed, holes)
     outcome = replace(
         outcome,
         span=span,
@@ -327,6 +222,8 @@ def _index(
         read_lines=outcome.lines,
         versions=tools.versions,
         rejects=rejected,
+        holes=holes,
+        ask_again_at=tools.clock() + AGAIN_AFTER[0],
     )
     # A block with numbers that will be asked for again must not be found on disk then.
     fetched.release(capture=open_range.capture and span == fetched.span)
@@ -345,7 +242,7 @@ def shown_part(tools: PassTools, open_range: OpenRange, fetched: FetchedSpan) ->
     span = fetched.span
     if span.high < open_range.newest or tools.hole_patience_seconds <= 0:
         return span
-    infos = tools.spool.infos(span, server=tools.news.account.host)
+    infos = tools.spool.infos(span, server=tools.server)
     last = max((info.facts.last_number or 0 for info in infos), default=0)
     if last >= span.high:
         return span
@@ -357,19 +254,35 @@ def shown_part(tools: PassTools, open_range: OpenRange, fetched: FetchedSpan) ->
 
 
 def parse_fetched(
-    fetched: FetchedSpan, span: Span, *, groups: Mapping[str, int], now: datetime
+    fetched: FetchedSpan,
+    span: Span,
+    *,
+    groups: Mapping[str, int],
+    now: datetime,
+    again: Callable[[], FetchedSpan],
 ) -> ParsedSpan:
     """Returns the files of a fetched span, or of its first part.
 
+    A block that does not inflate, although it did when it was fetched, is fetched anew once;
+    if the new one does not either, it is counted as undecodable and the span goes on.
+
+    Args:
+        fetched: the span's blocks.
+        span: the part to read.
+        groups: the indexed groups and their priority numbers.
+        now: dates after it are taken as it.
+        again: fetches the blocks anew that cannot be inflated.
+
     Raises:
-        BlockDamaged: a block does not inflate, although it did when it was fetched; the blocks
-            are given up, so that the next try fetches them again.
+        VoyagerError: what fetching raises.
     """
     parsed = parse_span(span, fetched.blocks(), groups=groups, now=now)
+    if not parsed.errors:
+        return parsed
+    logger.warning("%s: %s; fetching that again", span, "; ".join(parsed.errors[:3]))
+    parsed = parse_span(span, again().blocks(), groups=groups, now=now)
     if parsed.errors:
-        fetched.release()
-        msg = f"{span}: {'; '.join(parsed.errors[:3])}; it is fetched again"
-        raise BlockDamaged(msg)
+        logger.warning("%s: %s; counted as undecodable", span, "; ".join(parsed.errors[:3]))
     return parsed
 
 

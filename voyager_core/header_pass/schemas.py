@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from voyager_core.domain.name_facts import FACTS
 from voyager_core.errors import PermanentError
 
 Schema = Mapping[str, pl.DataType]
@@ -97,13 +98,11 @@ RELEASES: Schema = {
     "segments_expected": pl.UInt32(),
     "size_bytes": pl.UInt64(),
     "has_par2": pl.Boolean(),
-    "category": pl.UInt16(),
-    "season": pl.Int32(),
-    "season_last": pl.Int32(),
-    "episode": pl.Int32(),
-    "episode_last": pl.Int32(),
-    "aired_on": pl.Date(),
-    "year": pl.Int32(),
+    "content_missing": pl.UInt32(),
+    "recovery_blocks": pl.UInt32(),
+    "recovery_bytes": pl.UInt64(),
+    "largest_file": pl.UInt32(),
+    **{name: kind for name, kind in FACTS.items() if name != "is_readable"},
     "tok": pl.List(pl.Int32()),
 }
 """One row a release of which the span holds whole files. `poster` is null unless constant."""
@@ -161,6 +160,8 @@ def conform(frame: pl.DataFrame, schema: Schema, *, what: str) -> pl.DataFrame:
     if missing:
         msg = f"{what}: missing columns {', '.join(missing)}"
         raise SchemaMismatchError(msg)
+    if all(frame.schema[name] == dtype for name, dtype in schema.items()):
+        return frame.select(list(schema))
     try:
         return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     except pl.exceptions.PolarsError as error:

@@ -6,13 +6,12 @@ sets in the order of their numbers, one poster. Where that is in doubt nothing i
 two releases made one cannot be taken apart again, and a later pass can still join them.
 """
 
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import NamedTuple
+from dataclasses import dataclass
+from datetime import timedelta
 
 import polars as pl
 
-from voyager_core.domain.names import is_readable_name
+from voyager_core.domain.names import readable
 from voyager_core.header_pass import heads, keys
 
 LINKED = 2
@@ -21,15 +20,27 @@ LINKED = 2
 PAUSE = timedelta(hours=6)
 """A longer silence inside one upload means two."""
 
-# Two albums have a `01 - Intro.mp3` each: the same name, posted twice.
-_SET = ["_key", "generation"]
+NO_FROM = 0
+"""The `_from_id` of a file whose From says nothing."""
 
+_OF_UPLOADS = [
+    *("_row", "_key", "_text", "_kind", "_rank", "_grade", "group", "generation"),
+    *("_head", "_head_id", "_total", "_index", "_from_id", "_form", "_shown", "_shown_id"),
+    *("_is_member", "_is_par2", "_is_piece", "_is_book", "_is_lone_archive", "parts_total"),
+    *("first_number", "last_number", "first_posted_at", "last_posted_at"),
+]
+"""What joining files into uploads asks of them."""
+_OF_SIDECARS = [
+    *("_key", "_text", "_grade", "_head", "_head_id", "_stem", "_stem_id", "_from_id"),
+    *("_is_sidecar", "size_bytes", "first_posted_at", "last_posted_at"),
+]
 _OPEN_SESSIONS = 8
 _SWAPPED_FILES = 3
 _SWAPPED_NUMBERS = 60
 _SIDECAR_SECONDS = 600
 _SIDECAR_BYTES = 1_000_000
 _SIDECAR_FILES = 3
+_BESIDE = 8
 
 
 def split_banners(rows: pl.DataFrame) -> pl.DataFrame:
@@ -38,15 +49,28 @@ def split_banners(rows: pl.DataFrame) -> pl.DataFrame:
     A head is shared when numbers of its counter stand for files of different stems, or when
     different totals stand over different stems: no upload counts its files so.
     """
-    headed = rows.filter(
-        pl.col("_kind").is_in([keys.HEAD, keys.WORDS])
-        & (pl.col("_total") > 1)
-        & ~pl.col("_is_sidecar")
-        & (pl.col("generation") == 0)
+    headed = (
+        rows.select(
+            *("_key", "_total", "_index", "_stem_id", "_kind", "_is_sidecar", "generation"),
+        )
+        .filter(
+            pl.col("_kind").is_in([keys.HEAD, keys.WORDS])
+            & (pl.col("_total") > 1)
+            & ~pl.col("_is_sidecar")
+            & (pl.col("generation") == 0)
+        )
+        .select("_key", "_total", "_index", "_stem_id")
     )
+    # Either way there are several stems.
+    several = headed.group_by("_key").agg(
+        several=pl.col("_stem_id").min() != pl.col("_stem_id").max()
+    )
+    headed = headed.join(several.filter("several"), on="_key", how="semi")
+    if headed.is_empty():
+        return rows
     clashing = (
         headed.group_by("_key", "_total", "_index")
-        .agg(pl.col("_stem").n_unique().alias("stems"))
+        .agg(pl.col("_stem_id").n_unique().alias("stems"))
         .group_by("_key")
         .agg((pl.col("stems") > 1).sum().alias("clashes"), pl.len().alias("indexes"))
         .filter((pl.col("clashes") > 1) | ((pl.col("clashes") == 1) & (pl.col("indexes") < 5)))
@@ -54,27 +78,29 @@ def split_banners(rows: pl.DataFrame) -> pl.DataFrame:
     )
     by_total = (
         headed.group_by("_key", "_total")
-        .agg(pl.len().alias("files"), pl.col("_stem").unique())
+        .agg(pl.len().alias("files"), pl.col("_stem_id").unique())
         .filter(pl.col("files") > 2)
         .group_by("_key")
         .agg(
             pl.len().alias("totals"),
-            pl.col("_stem").list.len().sum().alias("stems"),
-            pl.col("_stem").explode().n_unique().alias("distinct"),
+            pl.col("_stem_id").list.len().sum().alias("stems"),
+            pl.col("_stem_id").explode().n_unique().alias("distinct"),
         )
         .filter((pl.col("totals") > 1) & (pl.col("stems") == pl.col("distinct")))
         .select("_key")
     )
-    shared = pl.concat([clashing, by_total]).unique().with_columns(_shared=True)
+    shared = pl.concat([clashing, by_total]).unique()
     if shared.is_empty():
         return rows
-    rows = rows.join(shared, on="_key", how="left").with_columns(
-        _kind=pl.when("_shared").then(keys.own_kind()).otherwise("_kind"),
-        _grade=pl.when("_shared").then(pl.lit(heads.BANNER, pl.UInt8)).otherwise("_grade"),
-        _rank=pl.when("_shared").then(0).otherwise("_rank"),
+    is_shared = pl.col("_key").is_in(shared["_key"].implode())
+    rows = rows.with_columns(_shared=is_shared)
+    return keys.with_keys(
+        rows.with_columns(
+            _kind=pl.when("_shared").then(keys.own_kind()).otherwise("_kind"),
+            _grade=pl.when("_shared").then(pl.lit(heads.BANNER, pl.UInt8)).otherwise("_grade"),
+            _rank=pl.when("_shared").then(0).otherwise("_rank"),
+        ).drop("_shared")
     )
-    own = keys.key_text(rows["_kind"])
-    return rows.with_columns(_key=pl.when("_shared").then(own).otherwise("_key")).drop("_shared")
 
 
 def join_words(rows: pl.DataFrame) -> pl.DataFrame:
@@ -83,18 +109,21 @@ def join_words(rows: pl.DataFrame) -> pl.DataFrame:
     An archive is keyed by its stem; the tracks, pictures and further archives beside it have
     only the head in common with it, and belong together when their numbers do not clash.
     """
-    by = ["group", "_head", "_total"]
-    where = (
+    worded = rows.select(_OF_UPLOADS).filter(
         (pl.col("_grade") == heads.WORDS)
         & (pl.col("_total") > 1)
         & pl.col("_kind").is_in([keys.WORDS, keys.STEM])
     )
-    sets = _sets(rows.filter(where), by)
-    uploads = _uploads(sets, [*by, "_session"])
-    one = (pl.len().over(by) == 1) & (pl.col("keys") > 1)
+    files = counted(worded, ["_head_id", "_total"])
+    if files.is_empty():
+        return rows
+    sets = _sets(files)
+    uploads = _uploads(sets)
+    one = (pl.len().over("_counter") == 1) & (pl.col("keys") > 1)
     chosen = uploads.filter(one & (pl.col("has_words") | pl.col("complete")))
-    moved = sets.join(chosen.select(by), on=by).select(*_SET, *by, _target=keys.words_key())
-    return _move(rows, where, [*by, *_SET], moved)
+    number, text = keys.words_key()
+    moved = files.join(chosen.select("_counter"), on="_counter", how="semi")
+    return move(rows, moved.select("_row", _target=number, _target_text=text), on="_row")
 
 
 def join_counted(rows: pl.DataFrame) -> pl.DataFrame:
@@ -104,9 +133,7 @@ def join_counted(rows: pl.DataFrame) -> pl.DataFrame:
     readable parity files, a disc structure, an album. Books and single archives, which are
     posted in floods under one counter, stay what they are.
     """
-    rows = _join_counted(rows, ["group", "_head", "_total", "_from"], only_complete=False)
-    # A poster of its own for every file: then only a complete upload is unmistakable.
-    return _join_counted(rows, ["group", "_head", "_total"], only_complete=True)
+    return _join_counted(rows, ["_head_id", "_total", "_from_id"])
 
 
 def join_sidecars(rows: pl.DataFrame) -> pl.DataFrame:
@@ -115,37 +142,30 @@ def join_sidecars(rows: pl.DataFrame) -> pl.DataFrame:
     `[00/80] - "Name.nzb"` or `[1/1] - "x.nfo"` beside `[01/94] - "Name.part01.rar"`: the same
     poster, within ten minutes, and the same head or stem.
     """
-    sets = rows.group_by("group", "_key").agg(
-        pl.col("_is_sidecar").all().alias("sidecar"),
-        pl.len().alias("files"),
-        pl.col("size_bytes").sum().alias("bytes"),
-        pl.col("first_posted_at").min().alias("since"),
-        pl.col("last_posted_at").max().alias("until"),
-        pl.col("_from").min().alias("from"),
-        (pl.col("_from").min() == pl.col("_from").max()).alias("one_poster"),
-        pl.col("_grade").max().alias("grade"),
-    )
-    sets = sets.filter(pl.col("one_poster") & (pl.col("from") != ""))
-    small = sets.filter(
+    rows, every = rows.select(_OF_SIDECARS), rows
+    companions = rows.filter("_is_sidecar").select("_key").unique()
+    small = _posted_sets(rows.join(companions, on="_key", how="semi")).filter(
         pl.col("sidecar") & (pl.col("files") <= _SIDECAR_FILES) & (pl.col("bytes") < _SIDECAR_BYTES)
     )
     if small.is_empty():
-        return rows
+        return every
     # Most posters have no small sets; what their sets say need not be known.
-    sets = sets.join(small.select("group", "from").unique(), on=["group", "from"], how="semi")
-    files = rows.join(sets.select("group", "_key"), on=["group", "_key"], how="semi")
+    near = rows.filter(pl.col("_from_id").is_in(small["from"].unique().implode()))
+    files = rows.join(near.select("_key").unique(), on="_key", how="semi")
+    sets = _posted_sets(files)
     for text, name in (("_head", "head"), ("_stem", "stem")):
-        most = commonest(files, ["group", "_key"], text).rename({text: name})
-        sets = sets.join(most, on=["group", "_key"], how="left")
-    small = sets.join(small.select("group", "_key"), on=["group", "_key"], how="semi")
+        most = commonest(files, "_key", text).select("_key", pl.col(f"{text}_id").alias(name))
+        sets = sets.join(most, on="_key", how="left")
+    small = sets.join(small.select("_key"), on="_key", how="semi")
     big = sets.filter(~pl.col("sidecar")).select(
-        "group", "from", "head", "stem", "since", "until", "bytes", _target="_key"
+        *("from", "head", "stem", "since", "until", "bytes"),
+        _target="_key",
+        _target_text="_text",
     )
-    wanted = ["_key", "_target", "since", "until", "since_big", "until_big", "bytes_big"]
-    by_head = small.filter(pl.col("grade") > heads.BANNER).join(
-        big, on=["group", "from", "head"], suffix="_big"
-    )
-    by_stem = small.join(big, on=["group", "from", "stem"], suffix="_big")
+    wanted = ["_key", "_target", "_target_text", "since", "until", "since_big", "until_big"]
+    wanted.append("bytes_big")
+    by_head = _beside(small.filter(pl.col("grade") > heads.BANNER), big, ["from", "head"])
+    by_stem = _beside(small, big, ["from", "stem"])
     gap = pl.max_horizontal(
         pl.col("since_big") - pl.col("until"), pl.col("since") - pl.col("until_big")
     )
@@ -153,67 +173,139 @@ def join_sidecars(rows: pl.DataFrame) -> pl.DataFrame:
         pl.concat([by_head.select(wanted), by_stem.select(wanted)])
         .with_columns(_gap=gap.dt.total_seconds())
         .filter((pl.col("_gap") <= _SIDECAR_SECONDS) & (pl.col("_key") != pl.col("_target")))
-        .sort("_key", "_gap", "bytes_big", "_target", descending=[False, False, True, False])
+        .sort("_key", "_gap", "bytes_big", "_target_text", descending=[False, False, True, False])
         .unique("_key", keep="first", maintain_order=True)
-        .select("_key", "_target")
+        .select("_key", "_target", "_target_text")
     )
-    return _move(rows, pl.lit(value=True), ["_key"], chosen)
+    return move(every, chosen, on="_key")
 
 
-def commonest(rows: pl.DataFrame, by: str | list[str], text: str) -> pl.DataFrame:
-    """Returns the text that most rows of each group have; of equals the first in their order."""
-    groups = [by] if isinstance(by, str) else by
+def _beside(small: pl.DataFrame, big: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Returns small sets with the big ones that began nearest, some before and some after each.
+
+    A poster may have thousands of sets under one head: not every pair is looked at.
+    """
+    small, big = small.drop_nulls("since"), big.drop_nulls("since")
+    big = big.sort(*by, "since", "_target_text").with_columns(
+        _place=pl.int_range(pl.len(), dtype=pl.Int64).over(by)
+    )
+    marks = pl.concat(
+        [
+            big.select(*by, "since", _key=pl.lit(None, small.schema["_key"]), _is_big=1),
+            small.select(*by, "since", "_key", _is_big=0),
+        ],
+        how="vertical_relaxed",
+    ).sort(*by, "since", "_is_big", descending=[False] * (len(by) + 1) + [True])
+    before = marks.with_columns(_before=pl.col("_is_big").cum_sum().over(by).cast(pl.Int64))
+    near = pl.DataFrame({"_step": range(-_BESIDE, _BESIDE)}, schema={"_step": pl.Int64})
+    places = (
+        before.filter(pl.col("_is_big") == 0)
+        .select("_key", "_before")
+        .join(near, how="cross")
+        .select("_key", _place=pl.col("_before") + pl.col("_step"))
+    )
+    return small.join(places, on="_key").join(big, on=[*by, "_place"], suffix="_big")
+
+
+def commonest(rows: pl.DataFrame, by: str, text: str) -> pl.DataFrame:
+    """Returns the text that most rows of each group have; of equals the first in their order.
+
+    Args:
+        rows: with `TEXT_id`, a number for each text, where the text is long or has many rows.
+        by: the column of the groups.
+        text: the column of the texts.
+    """
+    number = f"{text}_id"
+    rows = rows.select(
+        by, text, pl.col(number) if number in rows.columns else pl.col(text).hash().alias(number)
+    )
+    counted = rows.group_by(by, number).agg(pl.col(text).first(), pl.len().alias("_rows"))
     return (
-        rows.select(*groups, text)
-        .group_by(*groups, text)
-        .agg(pl.len().alias("_rows"))
-        .sort("_rows", text, descending=[True, False])
-        .unique(groups, keep="first", maintain_order=True)
+        counted.sort("_rows", text, descending=[True, False])
+        .unique(by, keep="first", maintain_order=True)
         .drop("_rows")
     )
 
 
-def _join_counted(rows: pl.DataFrame, by: list[str], *, only_complete: bool) -> pl.DataFrame:
-    where = (
+def _posted_sets(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the files of each key as one, where they have one poster."""
+    sets = rows.group_by("_key").agg(
+        pl.col("_text").first(),
+        pl.col("_is_sidecar").all().alias("sidecar"),
+        pl.len().alias("files"),
+        pl.col("size_bytes").sum().alias("bytes"),
+        pl.col("first_posted_at").min().alias("since"),
+        pl.col("last_posted_at").max().alias("until"),
+        pl.col("_from_id").min().alias("from"),
+        (pl.col("_from_id").min() == pl.col("_from_id").max()).alias("one_poster"),
+        pl.col("_grade").max().alias("grade"),
+    )
+    return sets.filter(pl.col("one_poster") & (pl.col("from") != NO_FROM))
+
+
+def counted_alone(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the files that only their counter can join to others."""
+    files = rows.select(_OF_UPLOADS).filter(
         (pl.col("_grade") == heads.BANNER)
         & (pl.col("_total") > 1)
         & pl.col("_kind").is_in([keys.STEM, keys.LOOSE])
         & (pl.col("_rank") < LINKED)
         & ~pl.col("_is_book")
     )
-    if not only_complete:
-        where &= pl.col("_from") != ""
-    alone = pl.col("_is_lone_archive") & (pl.len().over("_key", "_total") == 1)
-    sets = _sets(rows.filter(where).filter(~alone), by)
-    by_session = [*by, "_session"]
-    uploads = _uploads(sets, by_session).filter(pl.col("keys") > 1)
-    if only_complete:
-        accepted = pl.col("complete") & pl.col("brief") & (pl.col("_total") > 2)
-    else:
-        pieces = pl.col("has_pieces") & (pl.col("archives") < 2)
-        parity = (pl.col("parity_sets") == 1) & (pl.col("archives") == 0)
-        accepted = pl.col("complete") | pieces | parity
-    joined = sets.join(uploads.filter(accepted).select(by_session), on=by_session)
-    readable = [is_readable_name(name) for name in joined["shown"].to_list()]
+    if files["_is_lone_archive"].any():
+        # A file that was posted again is still one.
+        count = (pl.col("generation") == 0).sum().over("_key", "_total")
+        files = files.filter(~(pl.col("_is_lone_archive") & (count <= 1)))
+    return files
+
+
+def _join_counted(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    files = counted(counted_alone(rows).filter(pl.col("_from_id") != NO_FROM), by)
+    if files.is_empty():
+        return rows
+    sets = _sets(files)
+    uploads = _uploads(sets).filter(pl.col("keys") > 1)
+    pieces = pl.col("has_pieces") & (pl.col("archives") < 2)
+    parity = (pl.col("parity_sets") == 1) & (pl.col("archives") == 0)
+    accepted = pl.col("complete") | pieces | parity
+    upload = ["_counter", "_session"]
+    joined = sets.join(uploads.filter(accepted).select(upload), on=upload)
+    if joined.is_empty():
+        return rows
+    shown = commonest(files.join(joined.select("_set"), on="_set", how="semi"), "_set", "_shown")
+    joined = joined.join(shown, on="_set", how="left")
     target = (
-        joined.with_columns(_readable=pl.Series(readable, dtype=pl.Boolean))
+        joined.with_columns(_readable=readable(joined["_shown"]))
         .sort(
-            [*by_session, "_readable", "members", "low", "_key"],
-            descending=[False] * len(by_session) + [True, True, False, False],
+            [*upload, "_readable", "members", "low", "_text"],
+            descending=[False, False, True, True, False, False],
         )
-        .group_by(by_session, maintain_order=True)
-        .agg(pl.col("_key").first().alias("_target"))
+        .group_by(upload, maintain_order=True)
+        .agg(_target=pl.col("_key").first(), _target_text=pl.col("_text").first())
     )
-    moved = joined.join(target, on=by_session).select(*_SET, *by, "_target")
-    return _move(rows, where, [*by, *_SET], moved)
+    moved = joined.select("_set", *upload).join(target, on=upload)
+    rows_moved = files.select("_row", "_set").join(moved, on="_set")
+    return move(rows, rows_moved.select("_row", "_target", "_target_text"), on="_row")
 
 
-def _sets(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Returns the sets (files of one key) under each counter, with the session each is in."""
+def counted(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Returns the rows under counters with several sets, numbered by `_counter` and `_set`.
+
+    A set is the files of one key under one counter. Two albums have a `01 - Intro.mp3` each:
+    the same name, posted twice, is two sets.
+    """
+    rows = rows.with_columns(_counter=pl.struct(by).hash())
+    rows = rows.with_columns(_set=pl.struct("_counter", "_key", "generation").hash())
+    several = rows.group_by("_counter").agg(several=pl.col("_set").min() != pl.col("_set").max())
+    return rows.join(several.filter("several"), on="_counter", how="semi")
+
+
+def _sets(files: pl.DataFrame) -> pl.DataFrame:
+    """Returns the sets under each counter, with the session each is in."""
     sets = (
-        rows.sort("first_number", "file_key")
-        .group_by([*by, *_SET], maintain_order=True)
+        files.group_by("_set")
         .agg(
+            pl.col("_counter", "_key", "_text", "generation", "_total").first(),
             pl.col("_index").unique().alias("indexes"),
             pl.col("_index").min().alias("low"),
             pl.col("_index").max().alias("high"),
@@ -221,93 +313,90 @@ def _sets(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
             pl.col("last_number").max().alias("end"),
             pl.col("first_posted_at").min().alias("since"),
             pl.col("last_posted_at").max().alias("until"),
-            pl.col("_shown").mode().sort().first().alias("shown"),
             (pl.col("_kind") == keys.WORDS).any().alias("words"),
             pl.col("_is_member").sum().alias("members"),
             pl.col("_is_par2").any().alias("parity"),
             (pl.col("_is_member") & ~pl.col("_is_par2")).any().alias("archive"),
             pl.col("_is_piece").any().alias("pieces"),
         )
-        .filter(pl.len().over(by) > 1)
-        .sort([*by, "start", "low", *_SET])
+        .sort("_counter", "start", "low", "_text", "generation")
     )
-    numbers = _session_numbers(sets, by)
-    return sets.with_columns(_session=pl.Series(numbers, dtype=pl.UInt32))
+    return sets.with_columns(_session=pl.Series(_session_numbers(sets), dtype=pl.UInt32))
 
 
 @dataclass(slots=True)
 class _Session:
-    """An upload while its sets are put together, in the order in which they began."""
+    """An upload while its sets are put together, in the order in which they began.
+
+    Attributes:
+        number: its place among the sessions of its counter.
+        indexes: numbers of the counter that its files have.
+        low: the lowest of them.
+        latest: the highest of the last set.
+        end: the last article number.
+        until: when its last file was posted, in milliseconds; None while no file has a time.
+    """
 
     number: int
-    indexes: set[int] = field(default_factory=set)
-    low: int = 0
-    end: int = 0
-    latest: int = 0
-    until: datetime | None = None
-
-    def takes(self, one: "_Set") -> bool:
-        """Tells whether a set can be of this upload."""
-        if not self.indexes.isdisjoint(one.indexes):
-            return False
-        # The end of one upload and the beginning of the next look complete together; their
-        # order shows that they are two. Neighbours may change places on their way.
-        swapped = self.low - one.high <= _SWAPPED_FILES and one.start - self.end <= _SWAPPED_NUMBERS
-        if self.end < one.start and self.low > one.high and not swapped:
-            return False
-        return one.since is None or self.until is None or one.since - self.until <= PAUSE
-
-    def add(self, one: "_Set") -> None:
-        """Puts a set in."""
-        self.indexes.update(one.indexes)
-        self.low = min(self.low, one.low)
-        self.end = max(self.end, one.end)
-        self.latest = one.high
-        if one.until is not None:
-            self.until = one.until if self.until is None else max(self.until, one.until)
-
-
-class _Set(NamedTuple):
-    """The files of one key under a counter: where they lie."""
-
-    indexes: list[int]
+    indexes: set[int]
     low: int
-    high: int
-    start: int
+    latest: int
     end: int
-    since: datetime | None
-    until: datetime | None
+    until: int | None
 
 
-def _session_numbers(sets: pl.DataFrame, by: list[str]) -> list[int]:
+def _session_numbers(sets: pl.DataFrame) -> list[int]:
     """Returns the number of the session of each set; sets come sorted by counter and start."""
+    pause = PAUSE // timedelta(milliseconds=1)
     numbers: list[int] = []
     sessions: list[_Session] = []
-    counter: tuple[object, ...] = ()
-    rows = sets.select(_Set._fields).iter_rows()
-    for row, values in zip(sets.select(by).iter_rows(), rows, strict=True):
+    counter: int | None = None
+    columns = sets.select(
+        *("_counter", "indexes", "low", "high", "start", "end"),
+        *(pl.col(name).dt.epoch("ms") for name in ("since", "until")),
+    )
+    # A large group has thousands of sets under one counter: nothing is called in the loop.
+    for row, indexes, low, high, start, end, since, until in columns.iter_rows():
         if row != counter:
             counter, sessions = row, []
-        one = _Set(*values)
-        # Of several uploads at once the one goes on whose latest file has the number before.
-        session = min(
-            (each for each in sessions[-_OPEN_SESSIONS:] if each.takes(one)),
-            key=lambda each: (abs(one.low - each.latest - 1), -each.number),
-            default=None,
-        )
-        if session is None:
-            session = _Session(number=len(sessions), low=one.low)
-            sessions.append(session)
-        session.add(one)
-        numbers.append(session.number)
+        chosen: _Session | None = None
+        nearest = 0
+        for each in sessions[-_OPEN_SESSIONS:]:
+            # The end of one upload and the beginning of the next look complete together; their
+            # order shows that they are two. Neighbours may change places on their way.
+            if not each.indexes.isdisjoint(indexes) or (
+                each.end < start
+                and each.low > high
+                and (each.low - high > _SWAPPED_FILES or start - each.end > _SWAPPED_NUMBERS)
+            ):
+                continue
+            if since is not None and each.until is not None and since - each.until > pause:
+                continue
+            # Of several uploads at once the one goes on whose latest file has the number before.
+            distance = abs(low - each.latest - 1)
+            if chosen is None or distance <= nearest:
+                chosen, nearest = each, distance
+        if chosen is None:
+            number = len(sessions)
+            sessions.append(_Session(number, set(indexes), low, high, end, until))
+            numbers.append(number)
+            continue
+        chosen.indexes.update(indexes)
+        chosen.low = min(chosen.low, low)
+        chosen.end = max(chosen.end, end)
+        chosen.latest = high
+        if until is not None:
+            chosen.until = until if chosen.until is None else max(chosen.until, until)
+        numbers.append(chosen.number)
     return numbers
 
 
-def _uploads(sets: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def _uploads(sets: pl.DataFrame) -> pl.DataFrame:
     """Returns what each session looks like as one upload."""
     return (
-        sets.group_by(by)
+        sets.group_by("_counter", "_session")
         .agg(
+            pl.col("_total").first(),
             pl.len().alias("keys"),
             pl.col("indexes").list.len().sum().alias("seen"),
             pl.col("low").min(),
@@ -316,7 +405,6 @@ def _uploads(sets: pl.DataFrame, by: list[str]) -> pl.DataFrame:
             pl.col("pieces").any().alias("has_pieces"),
             pl.col("archive").sum().alias("archives"),
             pl.col("parity").sum().alias("parity_sets"),
-            (pl.col("until").max() - pl.col("since").min() <= PAUSE).alias("brief"),
         )
         .with_columns(
             complete=(pl.col("low") <= 1)
@@ -326,13 +414,14 @@ def _uploads(sets: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def _move(rows: pl.DataFrame, where: pl.Expr, on: list[str], moved: pl.DataFrame) -> pl.DataFrame:
-    """Gives the rows that `moved` names (by the columns `on`) their `_target` as key."""
+def move(rows: pl.DataFrame, moved: pl.DataFrame, *, on: str) -> pl.DataFrame:
+    """Gives the rows that `moved` names their `_target` as key."""
     if moved.is_empty():
         return rows
-    rows = rows.join(moved.select(*on, "_target"), on=on, how="left")
-    goes = where & pl.col("_target").is_not_null()
+    rows = rows.join(moved, on=on, how="left", maintain_order="left")
+    goes = pl.col("_target").is_not_null()
     return rows.with_columns(
         _key=pl.when(goes).then("_target").otherwise("_key"),
+        _text=pl.when(goes).then("_target_text").otherwise("_text"),
         _rank=pl.when(goes).then(LINKED).otherwise("_rank"),
-    ).drop("_target")
+    ).drop("_target", "_target_text")

@@ -1,8 +1,8 @@
 """After the pass: put cut files together, and settle releases that nothing is added to."""
 
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import polars as pl
@@ -10,15 +10,20 @@ import polars as pl
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.fragments import (
     Fragment,
+    SetAside,
     count_fragments,
+    groups_with_fragments,
     ready_fragments,
     store_merged,
 )
-from voyager_core.catalog.groups import list_groups
 from voyager_core.catalog.settle import settle
+from voyager_core.domain.rulesets import REPOST_REMNANT, RuleSet
 from voyager_core.errors import PermanentError
 from voyager_core.header_pass.build import build_files
-from voyager_core.header_pass.fragments import fragments_frame, merge_fragments
+from voyager_core.header_pass.folds import fold_releases
+from voyager_core.header_pass.fragments import fragments_frame, merge_fragments, split_remnants
+from voyager_core.header_pass.reposts import part_reposts
+from voyager_core.header_pass.run import versions_of
 
 logger = logging.getLogger(__name__)
 
@@ -54,15 +59,21 @@ class MergeReport:
 
 @dataclass(frozen=True, slots=True)
 class SettleReport:
-    """What settling brought: releases settled, and how many of them have all their segments."""
+    """What settling brought: releases settled, and how many of them have all their segments.
+
+    `parted` are keys whose posts turned out to be several, `folded` releases that turned out to
+    be parts of others, by the rule that showed it.
+    """
 
     settled: int
     complete: int
     incomplete: int
+    folded: Mapping[str, int] = field(default_factory=dict)
+    parted: int = 0
 
 
 def merge_ready_fragments(
-    conn: Connection, *, now: datetime, patience_seconds: float
+    conn: Connection, *, now: datetime, patience_seconds: float, rules: RuleSet | None = None
 ) -> MergeReport:
     """Puts every cut file together whose missing segments can no longer come.
 
@@ -70,18 +81,23 @@ def merge_ready_fragments(
         conn: the catalog, outside any transaction.
         now: the time.
         patience_seconds: how long a fragment waits for numbers that are not posted yet.
+        rules: those in force; absent: those built in.
 
     Raises:
         DamagedFragmentError: a stored fragment cannot be read.
         CatalogUnavailable: the database does not answer; what was merged stays merged.
     """
+    rules = rules or RuleSet()
+    share = rules.remnant_share if REPOST_REMNANT in rules.dropped else 0.0
     merged = files = segments = added = updated = 0
-    for group in list_groups(conn, active=None):
-        for ready in _batches(conn, group.name, now=now, patience_seconds=patience_seconds):
+    for group in groups_with_fragments(conn):
+        for ready in _batches(conn, group, now=now, patience_seconds=patience_seconds):
             fragments = [each for pieces in ready for each in pieces]
-            built = build_files(_merge(group.name, fragments), now=now)
+            whole, remnants = split_remnants(_merge(group, fragments), share)
+            built = build_files(whole, now=now)
             ids = [each.fragment_id for each in fragments]
-            outcome = store_merged(conn, group.name, ids, built)
+            aside = SetAside(remnants, REPOST_REMNANT, versions_of(rules))
+            outcome = store_merged(conn, group, ids, built, aside=aside)
             if not outcome.stored:
                 # Somebody else merges this group at the same moment.
                 break
@@ -90,7 +106,7 @@ def merge_ready_fragments(
             segments += outcome.segments
             added += outcome.releases_added
             updated += outcome.releases_updated
-            logger.info("%s: %d fragments made %d files", group.name, len(ids), len(built.files))
+            logger.info("%s: %d fragments made %d files", group, len(ids), len(built.files))
     return MergeReport(
         merged=merged,
         files=files,
@@ -108,25 +124,32 @@ def fragments_are_ready(conn: Connection, *, now: datetime, patience_seconds: fl
         CatalogUnavailable: the database does not answer.
     """
     return any(
-        ready_fragments(conn, group.name, limit=1, patience_seconds=patience_seconds, now=now)
-        for group in list_groups(conn, active=None)
+        ready_fragments(conn, group, limit=1, patience_seconds=patience_seconds, now=now)
+        for group in groups_with_fragments(conn)
     )
 
 
 def settle_releases(
-    conn: Connection, *, now: datetime, settle_after_seconds: float
+    conn: Connection, *, now: datetime, settle_after_seconds: float, rules: RuleSet | None = None
 ) -> SettleReport:
-    """Settles every release that is finished.
+    """Settles every release that is finished, and folds those that are parts of one upload.
+
+    What was posted twice under one key is told apart before.
 
     Args:
         conn: the catalog, outside any transaction.
         now: the time.
         settle_after_seconds: how long nothing may have arrived.
+        rules: those in force; absent: those built in.
 
     Raises:
         CatalogUnavailable: the database does not answer; what was settled stays settled.
     """
+    parted = part_reposts(
+        conn, settle_after_seconds=settle_after_seconds, now=now, rules=rules or RuleSet()
+    )
     settled = complete = 0
+    times: list[datetime] = []
     while True:
         part = settle(
             conn,
@@ -136,8 +159,13 @@ def settle_releases(
         )
         settled += part.settled
         complete += part.complete
+        times += [moment for moment in (part.posted_from, part.posted_to) if moment is not None]
         if not part.more:
-            return SettleReport(settled, complete, settled - complete)
+            break
+    # What a span could not tell shows when the releases beside it are finished as well.
+    folds = fold_releases(conn, first=min(times), last=max(times)) if times else None
+    folded = folds.folded if folds is not None else {}
+    return SettleReport(settled, complete, settled - complete, folded, parted)
 
 
 def _batches(

@@ -1,13 +1,15 @@
 """The live tail: what was posted since the last look, in all groups at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum
 
 from voyager_core.catalog import stretches as ledger
+from voyager_core.catalog.progress import take_samples
 from voyager_core.catalog.stored_settings import cut_of_history
 from voyager_core.domain.ranges import partition_key, stretch_of
 from voyager_core.errors import VoyagerError
+from voyager_core.header_pass.late import LateReport, ask_again
 from voyager_core.header_pass.plan import GroupPlan, refresh_groups
 from voyager_core.header_pass.run import PassTools, SpanOutcome, index_ranges
 
@@ -26,11 +28,13 @@ class TailReport:
         plans: what the server said about each active group.
         outcomes: what became of each span.
         touched: partition keys in which a range was begun or finished.
+        late: what asking again for missing numbers brought.
     """
 
     plans: Sequence[GroupPlan]
     outcomes: Sequence[SpanOutcome]
     touched: Sequence[str]
+    late: LateReport = field(default_factory=LateReport)
 
     @property
     def failures(self) -> list[tuple[str, VoyagerError]]:
@@ -48,14 +52,21 @@ class TailReport:
         return fsum(each.cpu_seconds for each in self.outcomes)
 
 
-def follow_tail(tools: PassTools, *, reach: int = REACH) -> TailReport:
+def follow_tail(
+    tools: PassTools, *, reach: int = REACH, backfill_days: int | None = None
+) -> TailReport:
     """Asks for the water marks, plans new ranges and indexes what is new.
+
+    Args:
+        tools: catalog, server, spool and rules.
+        reach: article numbers that the tail catches up by itself.
+        backfill_days: history of groups that have no wish of their own.
 
     Raises:
         VoyagerError: the server, the database or the disk cannot be used; a range's own
             failure is in the report.
     """
-    plans = refresh_groups(tools.conn, tools.news, now=tools.clock())
+    plans = refresh_groups(tools.conn, tools.client, now=tools.clock(), backfill_days=backfill_days)
     outcomes: list[SpanOutcome] = []
     for _ in range(_ROUNDS):
         tried = {each.range.range_id for each in outcomes}
@@ -64,10 +75,12 @@ def follow_tail(tools: PassTools, *, reach: int = REACH) -> TailReport:
         if not work:
             break
         outcomes.extend(index_ranges(tools, work))
+    late = ask_again(tools)
+    take_samples(tools.conn, at=tools.clock())
     size, per_partition = cut_of_history(tools.conn)
     touched = {
         (each.span.group, stretch_of(each.range.low, size=size, ranges_per_partition=per_partition))
         for each in outcomes
         if each.stored and (each.span.low == each.range.low or each.span.high == each.range.high)
     }
-    return TailReport(plans, outcomes, [partition_key(*each) for each in sorted(touched)])
+    return TailReport(plans, outcomes, [partition_key(*each) for each in sorted(touched)], late)
