@@ -9,7 +9,8 @@ from voyager_core.catalog.checks import check_catalog
 from voyager_core.catalog.connect import Connection, connect
 from voyager_core.catalog.groups import add_group
 from voyager_core.catalog.keys import create_key, verify_key
-from voyager_core.catalog.ranges import GroupProgress, group_progress, ranges_of
+from voyager_core.catalog.progress import GroupStatus, group_status
+from voyager_core.catalog.ranges import ranges_of
 from voyager_core.catalog.releases import counts
 from voyager_core.catalog.rulecounts import reject_totals
 from voyager_core.demo.client import Newznab
@@ -59,7 +60,7 @@ def run_demo(settings: Settings, *, once: bool, terminal: Terminal | None = None
 
     Raises:
         AlreadyRunningError: another process runs on the same data directory.
-        ServiceError: a service does not start or has died; everything else was stopped.
+        ServiceError: a service does not start, or dies again and again; all others were stopped.
         VoyagerError: the data directory, the database or a port cannot be used.
     """
     terminal = terminal or Terminal()
@@ -154,7 +155,7 @@ def index(
     """Waits until Dagster has indexed the sample and everything is found, or nothing moves.
 
     Raises:
-        ServiceError: a service has died meanwhile.
+        ServiceError: a service dies again and again.
         StopRequestedError: a stop was asked for.
     """
     terminal.line()
@@ -162,8 +163,8 @@ def index(
     total = sum(truth.lines.values())
     seen, moved_at = "", time.monotonic()
     while time.monotonic() - moved_at < _PATIENCE_SECONDS:
-        installation.check()
-        groups = group_progress(conn)
+        installation.keep_running()
+        groups = group_status(conn)
         now = progress_text(groups, total)
         if all(is_caught_up(group, truth) for group in groups):
             outcome = verify(conn, truth, api)
@@ -189,7 +190,7 @@ def failures(conn: Connection, truth: Truth) -> list[str]:
     ]
 
 
-def is_caught_up(group: GroupProgress, truth: Truth) -> bool:
+def is_caught_up(group: GroupStatus, truth: Truth) -> bool:
     """Tells whether every article that the server lists in a group was read."""
     return group.lines >= truth.lines.get(group.group, 0)
 
@@ -205,7 +206,7 @@ def verify(conn: Connection, truth: Truth, api: Newznab) -> Outcome:
         counted = {total.reason: total.articles for total in reject_totals(conn, group)}
         if counted != reasons:
             problems.append(f"{group}: counted {counted}, expected {dict(reasons)}")
-    for progress in group_progress(conn):
+    for progress in group_status(conn):
         wanted = truth.lines.get(progress.group)
         if progress.lines != wanted:
             problems.append(f"{progress.group}: {progress.lines} lines read, {wanted} are there")

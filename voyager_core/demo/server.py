@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from voyager_core.demo.posts import build_corpus
 from voyager_core.demo.session import Login, Session
+from voyager_core.errors import reason_of
 
 # The longest command of RFC 3977 is 512 octets; message-ids of real NZBs fit in a few hundred.
 _LONGEST_COMMAND = 8192
@@ -102,7 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asyncio.run(_run(options.host, options.port, login))
     except OSError as error:
-        print(f"the news server cannot listen on port {options.port}: {error}", file=sys.stderr)  # noqa: T201
+        why = reason_of(error)
+        print(f"the news server cannot listen on port {options.port}: {why}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from voyager_core.catalog.ranges import GroupProgress
+from voyager_core.catalog.progress import GroupStatus
 from voyager_core.demo.client import Newznab
 from voyager_core.demo.compare import FoundRelease, match
 from voyager_core.demo.truth import Truth
@@ -25,7 +25,7 @@ class Outcome:
     problems: Sequence[str]
 
 
-def progress_text(groups: Sequence[GroupProgress], total: int) -> str:
+def progress_text(groups: Sequence[GroupStatus], total: int) -> str:
     """Returns how far the ledger is, in one line; `total` counts overview lines."""
     lines = sum(group.lines for group in groups)
     ranges = sum(group.ranges for group in groups)
@@ -39,11 +39,9 @@ def progress_text(groups: Sequence[GroupProgress], total: int) -> str:
     )
 
 
-def _ends_in_open_range(group: GroupProgress) -> bool:
+def _ends_in_open_range(group: GroupStatus) -> bool:
     """Tells whether the group is read as far as the server has articles, inside its last range."""
-    if group.resume_at is None or group.high is None:
-        return False
-    return group.done < group.ranges and group.resume_at > group.high
+    return group.done < group.ranges and group.indexed_to is not None and group.lag == 0
 
 
 def show_found(terminal: Terminal, truth: Truth, outcome: Outcome) -> None:

@@ -125,8 +125,10 @@ def _counted(corpus: Corpus, group: str, indexed: list[str]) -> dict[str, int]:
 def _reason(article: Article, group: str, indexed: list[str], *, is_again: bool) -> str | None:
     if article.note is not None:
         return article.note.reason
-    if article.upload is None or not article.upload.is_findable:
+    if article.upload is None:
         return "no_counter"
+    if not article.upload.is_findable:
+        return "random_subject"
     owner = owner_of(article.newsgroups, indexed)
     if owner != group:
         return f"crosspost:{owner}"

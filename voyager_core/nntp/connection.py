@@ -70,6 +70,10 @@ class Connection(asyncio.BufferedProtocol):
         self._closed = False
         self._lost = asyncio.Event()
 
+    def hide(self, *secrets: str) -> None:
+        """Names what no message may show, whatever the server repeats."""
+        self._reader.hide(*secrets)
+
     @property
     def usable(self) -> bool:
         """Whether another command can be sent."""

@@ -80,6 +80,11 @@ class ReplyReader:
         self._status: tuple[int, str] | None = None
         self._frame: Frame | None = None
         self._dot_skipped = False
+        self._secrets: tuple[str, ...] = ()
+
+    def hide(self, *secrets: str) -> None:
+        """Names what no message may show, whatever the server repeats."""
+        self._secrets = secrets
 
     @property
     def waiting(self) -> bool:
@@ -157,13 +162,19 @@ class ReplyReader:
             self._buffer = rest
         match = _STATUS.fullmatch(line)
         if match is None or len(line) > MAX_STATUS_BYTES:
-            msg = f"{line[:60]!r} is no status line"
+            msg = f"{self._quoted(line)} is no status line"
             raise Garbage(msg)
         text = (match[2] or b"").decode("utf-8", "replace")
         self._status = int(match[1]), text
         self._frame = self._begin_body(self._asked[0], *self._status)
         self._buffer = b""
         return rest
+
+    def _quoted(self, data: bytes) -> str:
+        """Returns the beginning of what came, without passwords that the server repeats."""
+        for secret in self._secrets:
+            data = data.replace(secret.encode(), b"...")
+        return repr(data[:60])
 
     def _begin_body(self, request: Request, code: int, text: str) -> Frame | None:
         if code not in request.body_codes or request.form is BodyForm.NONE:
@@ -189,7 +200,7 @@ class ReplyReader:
         """Keeps a stray dot line; anything else means that the two sides lost step."""
         self._buffer += data
         if not TERMINATOR.startswith(self._buffer):
-            msg = f"{self._buffer[:60]!r} came though nothing was asked"
+            msg = f"{self._quoted(self._buffer)} came though nothing was asked"
             self.failure = Garbage(msg)
 
 

@@ -67,6 +67,9 @@ class Session:
         self.reused = False
         self._account = account
         self._profile = profile
+        login = (account.password, account.user)
+        self._secrets = [each.get_secret_value() for each in login if each is not None]
+        connection.hide(*self._secrets)
 
     @property
     def usable(self) -> bool:
@@ -235,7 +238,7 @@ class Session:
             asked=shown,
             server=self.connection.server,
             code=reply.code,
-            text=reply.text,
+            text=self._shown_text(reply),
             login=login,
         )
         # After 400 and 502 the server hangs up; after a reply that does not fit, what follows
@@ -245,11 +248,19 @@ class Session:
         return error
 
     def _unfitting(self, reply: Reply, shown: str) -> ProtocolError:
+        said = f"{reply.code} {self._shown_text(reply)[:200]}"
         msg = (
-            f"{self.connection.server} answered {shown} with “{reply.code} {reply.text[:200]}”, "
+            f"{self.connection.server} answered {shown} with “{said}”, "
             "which cannot be read; the connection is opened again"
         )
         return ProtocolError(msg, code=reply.code)
+
+    def _shown_text(self, reply: Reply) -> str:
+        """Returns what the server said, without the login that some servers repeat."""
+        text = reply.text
+        for secret in self._secrets:
+            text = text.replace(secret, "…")
+        return text
 
     async def _reader_mode(self) -> None:
         """Sends MODE READER where CAPABILITIES asks for it or is not known at all."""
@@ -259,6 +270,8 @@ class Session:
             reply = await self._ask(Request(shown.encode(), shown, BodyForm.TEXT, frozenset({101})))
             if reply.code == 480:
                 return
+            if reply.code == 400:
+                raise self._refused(reply, shown)
             if reply.body is None:
                 needed = True
             else:

@@ -13,6 +13,9 @@ MAX_PART = 200_000
 MAX_SEGMENT_BYTES = (1 << 23) - 1
 """The largest size that SABnzbd takes; it ignores segments of none or more."""
 
+MOST_LISTED_SEGMENTS = 1_000_000
+"""Listing the files of a larger release takes seconds; its NZB still holds everything."""
+
 _VOLUME = re.compile(r"\.vol\d+[+-]\d+\.par2$", re.IGNORECASE)
 _DIGITS = re.compile(r"(\d{1,18})")
 _BAD_ID = re.compile("[^!-~\u00a1-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -98,6 +101,16 @@ class NzbFile:
     file_total: int | None
     parts_total: int
     segments: dict[int, Segment]
+
+    @property
+    def size_bytes(self) -> int:
+        """Sum of the articles' sizes."""
+        return sum(segment.size_bytes for segment in self.segments.values())
+
+    @property
+    def expected(self) -> int | None:
+        """Segments announced, or found when those are more; None when the subject does not say."""
+        return max(self.parts_total, len(self.segments)) if self.parts_total else None
 
     @property
     def order(self) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
 
 from isal import isal_zlib
 
@@ -108,6 +109,14 @@ class BlockInfo:
             return None
 
 
+class BlockReader(Protocol):
+    """Where a block can be read from."""
+
+    def read(self, info: BlockInfo) -> bytes:
+        """Returns a block whose checksum is right."""
+        ...
+
+
 class BlockFolder:
     """The blocks below one root."""
 
@@ -148,6 +157,10 @@ class BlockFolder:
                 covering.append(info)
                 position = info.high + 1
         return covering
+
+    def used(self) -> int:
+        """Returns how many bytes the blocks use, over all processes."""
+        return self.usage.used()
 
     def check_room(self, size_bytes: int) -> None:
         """Refuses when so many more bytes would be over the cap or the free-space guard.

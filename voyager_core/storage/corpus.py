@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from voyager_core.domain.ranges import Span, range_low
-from voyager_core.storage.blocks import FOLDER_SIZE, BlockFolder, BlockInfo
+from voyager_core.storage.blocks import FOLDER_SIZE, BlockFolder, BlockInfo, BlockReader
 from voyager_core.storage.errors import BlockMissing, SpoolFull, storage_error
 from voyager_core.storage.files import write_file
 
@@ -56,7 +56,7 @@ class Corpus:
         """The folder."""
         return self.blocks.root
 
-    def keep(self, source: BlockFolder, infos: list[BlockInfo]) -> int:
+    def keep(self, source: BlockReader, infos: list[BlockInfo]) -> int:
         """Moves blocks of a captured range here; returns how many bytes were kept.
 
         A full corpus keeps nothing more and says so in the log: the range itself is indexed

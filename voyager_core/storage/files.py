@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 # Common file systems take 255 bytes; the rest is for what is put before and after a name.
 _MAX_NAME = 200
@@ -33,11 +33,6 @@ def folder_name(group: str) -> str:
         digest = hashlib.sha256(group.encode("utf-8", "surrogatepass")).hexdigest()[:40]
         name = f"{name[:100]}%~{digest}"
     return name
-
-
-def group_name(folder: str) -> str | None:
-    """Returns the group of a folder; None when the name was too long to be kept in it."""
-    return None if "%~" in folder else unquote(folder, errors="surrogatepass")
 
 
 class TemporaryFile:
@@ -114,6 +109,20 @@ def write_file(path: Path, data: bytes) -> None:
     finally:
         temporary.discard()
     sync_folder(path.parent)
+
+
+@contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """Yields where to write a file that appears whole when the block ends, or not at all.
+
+    For files that can be made again: what a crash leaves is overwritten by the next writer.
+    """
+    new = path.with_name(f".{path.name}.new")
+    try:
+        yield new
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -1,15 +1,56 @@
-"""The spool: fetched overview blocks that wait until their span is indexed."""
+"""The spool: fetched overview blocks that wait until their span is indexed.
+
+It is a folder, or S3-compatible storage that fetchers and workers of several machines share.
+"""
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from voyager_core.domain.ranges import Span
+from voyager_core.errors import SettingsError
 from voyager_core.storage.blocks import BlockFacts, BlockFolder, BlockInfo
 from voyager_core.storage.corpus import Corpus
 from voyager_core.storage.errors import BlockMissing
+from voyager_core.storage.objects import BlockObjects, open_store
 
 logger = logging.getLogger(__name__)
+
+BlockStore = BlockFolder | BlockObjects
+
+
+class Throttle:
+    """Keeps reading below a number of bytes a second."""
+
+    def __init__(
+        self,
+        bytes_per_second: float,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Begins with an empty account.
+
+        Args:
+            bytes_per_second: the most.
+            monotonic: seconds.
+            sleep: waits for so many seconds.
+        """
+        self._rate = bytes_per_second
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._free_at = monotonic()
+
+    def take(self, size_bytes: int) -> None:
+        """Waits until what was taken before is paid for, then takes so many bytes."""
+        now = self._monotonic()
+        if self._free_at > now:
+            self._sleep(self._free_at - now)
+            now = self._free_at
+        # Time in which nothing was read is no credit.
+        self._free_at = max(self._free_at, now) + size_bytes / self._rate
 
 
 class Spool:
@@ -26,6 +67,8 @@ class Spool:
         max_bytes: int | None = None,
         min_free_bytes: int = 0,
         corpus: Corpus | None = None,
+        blocks: BlockStore | None = None,
+        throttle: Throttle | None = None,
     ) -> None:
         """Uses a folder, which is created when the first block is written.
 
@@ -34,14 +77,59 @@ class Spool:
             max_bytes: most bytes of blocks; None = no bound.
             min_free_bytes: free space to leave on the disk.
             corpus: where captured ranges go; None: capturing is not possible.
+            blocks: where blocks are instead of in the folder.
+            throttle: slows down reading; None: as fast as it goes.
         """
         self.corpus = corpus
-        self._blocks = BlockFolder(root, max_bytes=max_bytes, min_free_bytes=min_free_bytes)
+        self._throttle = throttle
+        self._blocks: BlockStore = blocks or BlockFolder(
+            root, max_bytes=max_bytes, min_free_bytes=min_free_bytes
+        )
 
     @property
-    def root(self) -> Path:
-        """The folder."""
-        return self._blocks.root
+    def root(self) -> Path | None:
+        """The folder, None in a storage that has none."""
+        return self._blocks.root if isinstance(self._blocks, BlockFolder) else None
+
+    @classmethod
+    def at(
+        cls,
+        url: str | Path,
+        *,
+        max_bytes: int | None = None,
+        min_free_bytes: int = 0,
+        corpus: Corpus | None = None,
+        bytes_per_second: float | None = None,
+    ) -> "Spool":
+        """Returns the spool at a path, a `file://` URL or an `s3://bucket/prefix` URL.
+
+        Args:
+            url: the place; see `voyager_core.storage.objects.open_store` for S3's options.
+            max_bytes: most bytes of blocks; None = no bound.
+            min_free_bytes: free space to leave on the disk of a folder.
+            corpus: where captured ranges go; None: capturing is not possible.
+            bytes_per_second: most bytes read in a second; None: as many as it gives.
+
+        Raises:
+            SettingsError: the URL cannot be used.
+        """
+        throttle = None if bytes_per_second is None else Throttle(bytes_per_second)
+        text = str(url)
+        scheme = urlsplit(text).scheme if "://" in text else ""
+        if scheme in {"s3", "s3a"}:
+            store, name = open_store(text)
+            blocks = BlockObjects(store, name, max_bytes=max_bytes)
+            return cls(Path(), corpus=corpus, blocks=blocks, throttle=throttle)
+        if scheme not in {"", "file"}:
+            msg = f"VOYAGER_SPOOL__URL begins with {scheme[:20]}://, not with file:// or s3://"
+            raise SettingsError(msg)
+        return cls(
+            Path(unquote(urlsplit(text).path)) if scheme else Path(text),
+            max_bytes=max_bytes,
+            min_free_bytes=min_free_bytes,
+            corpus=corpus,
+            throttle=throttle,
+        )
 
     def missing(self, span: Span, block_size: int, *, server: str | None = None) -> list[Span]:
         """Returns the blocks that are still to be fetched for a span, by number.
@@ -100,6 +188,8 @@ class Spool:
             BlockDamaged: a block was torn; it is removed, fetch the span again.
         """
         for folder, info in self._cover(span, server):
+            if self._throttle is not None:
+                self._throttle.take(info.size_bytes)
             yield folder.read(info)
 
     def release(self, span: Span, *, capture: bool = False) -> int:
@@ -116,13 +206,35 @@ class Spool:
                 self.corpus.keep(self._blocks, infos)
         return self._blocks.remove(infos)
 
+    def discard(self, span: Span, is_good: Callable[[bytes], bool]) -> int:
+        """Deletes blocks of a span that are whole and still of no use, captured ones as well.
+
+        Args:
+            span: the article numbers.
+            is_good: tells whether a block can be used.
+
+        Returns:
+            How many blocks were deleted.
+        """
+        deleted = 0
+        for folder in self._folders():
+            for info in folder.infos(span):
+                try:
+                    if is_good(folder.read(info)):
+                        continue
+                except BlockMissing:
+                    continue
+                folder.remove([info])
+                deleted += 1
+        return deleted
+
     def delete(self, span: Span) -> int:
         """Deletes the blocks of a span from the spool; returns the bytes freed."""
         return self.release(span)
 
     def bytes_used(self) -> int:
         """Returns how many bytes the blocks in the spool use, over all processes."""
-        return self._blocks.usage.used()
+        return self._blocks.used()
 
     def check_room(self, size_bytes: int = 1) -> None:
         """Refuses when so many more bytes do not fit.
@@ -144,8 +256,20 @@ class Spool:
         """
         return self._blocks.sweep(forget_before=forget_before)
 
-    def _folders(self) -> list[BlockFolder]:
+    def _folders(self) -> list[BlockStore]:
         return [self._blocks, *([self.corpus.blocks] if self.corpus is not None else [])]
+
+    def covers(self, span: Span, *, server: str | None = None) -> bool:
+        """Tells whether the blocks of a span are all there, without reading them."""
+        try:
+            self._cover(span, server)
+        except BlockMissing:
+            return False
+        return True
+
+    def held(self, span: Span) -> int:
+        """Returns how many blocks of a span are there, of whatever server."""
+        return sum(len(folder.infos(span)) for folder in self._folders())
 
     def _stretches(self, span: Span, server: str | None) -> Iterator[tuple[int, int]]:
         """Yields the whole blocks in a span that do not overlap, by number."""
@@ -155,8 +279,8 @@ class Spool:
                 yield info.low, info.high
                 position = info.high + 1
 
-    def _cover(self, span: Span, server: str | None) -> list[tuple[BlockFolder, BlockInfo]]:
-        covering: list[tuple[BlockFolder, BlockInfo]] = []
+    def _cover(self, span: Span, server: str | None) -> list[tuple[BlockStore, BlockInfo]]:
+        covering: list[tuple[BlockStore, BlockInfo]] = []
         position = span.low
         for folder, info in self._all(span, server):
             if info.low == position:
@@ -167,7 +291,7 @@ class Spool:
             raise BlockMissing(msg)
         return covering
 
-    def _all(self, span: Span, server: str | None) -> list[tuple[BlockFolder, BlockInfo]]:
+    def _all(self, span: Span, server: str | None) -> list[tuple[BlockStore, BlockInfo]]:
         found = [
             (folder, info)
             for folder in self._folders()

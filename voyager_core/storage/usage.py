@@ -18,7 +18,7 @@ class Usage:
 
     Files appear and disappear only while the lock is held, so that the count is right
     whatever else runs. A process that is killed between the two leaves a count that is off by
-    one block until the next `recount`.
+    one block until the next sweep.
     """
 
     def __init__(self, root: Path) -> None:
@@ -49,12 +49,6 @@ class Usage:
     def used(self) -> int:
         """Returns the bytes in use."""
         with self.changing() as change:
-            return change.used
-
-    def recount(self) -> int:
-        """Counts the files and returns the bytes in use."""
-        with self.changing() as change:
-            change.used = count_blocks(self._root)
             return change.used
 
 
@@ -89,6 +83,7 @@ def _read(handle: int) -> int | None:
 
 
 def _write(handle: int, used: int) -> None:
-    text = b"%d\n" % max(0, used)
+    # Less than nothing cannot be: it is not read again, and the blocks are counted.
+    text = b"%d\n" % used
     os.pwrite(handle, text, 0)
     os.ftruncate(handle, len(text))

@@ -10,18 +10,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from voyager_core.catalog.postgres_programs import RunAs
-from voyager_core.errors import PermanentError, VoyagerError
+from voyager_core.errors import PermanentError, VoyagerError, reason_of
 from voyager_core.supervisor import guardian
 from voyager_core.supervisor.guardian import session_members, signal_session
 
 _POLL_SECONDS = 0.1
-_KILL_WAIT_SECONDS = 5.0
+# A killed process ends at once, but on a machine that does much else nobody hears of it so soon.
+_KILL_WAIT_SECONDS = 60.0
+_LEAVE_SECONDS = 5.0
 _TAIL_LINES = 25
 _LOG_KEPT_BYTES = 16_000_000
 _EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception)\b")
@@ -62,7 +64,7 @@ class Service:
     loses_nothing: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Child:
     service: Service
     process: "subprocess.Popen[bytes]"
@@ -99,20 +101,25 @@ class Children:
         self._running: list[_Child] = []
         self._guardian: subprocess.Popen[str] | None = None
 
-    def start(self, service: Service) -> None:
+    def start(self, service: Service, *, alone: bool = False) -> None:
         """Starts a service and waits until it is ready. Call it from the main thread.
 
         The kernel's request to end a child with its parent follows the thread that forked.
 
+        Args:
+            service: the service.
+            alone: whether the death of another one does not matter meanwhile.
+
         Raises:
-            ServiceError: it ended, or is not ready in time.
+            ServiceError: it (or another one) ended, or it is not ready in time.
             StopRequestedError: `stopping` was set meanwhile.
         """
         self._report(f"{service.name}: starting")
         began = time.monotonic()
         child = self._spawn(service)
+        watched = [child] if alone else self._running
         while not service.is_ready():
-            self.check()
+            _require_running(watched)
             if self._stopping.is_set():
                 msg = f"stopped while {service.name} was starting"
                 raise StopRequestedError(msg)
@@ -124,7 +131,7 @@ class Children:
                 raise ServiceError(msg)
             self._stopping.wait(_POLL_SECONDS)
         # Something else on the same port may answer for a child that has just died.
-        self.check()
+        _require_running(watched)
         place = f" on {service.address}" if service.address else ""
         self._report(f"{service.name}: ready{place} after {time.monotonic() - began:.1f} s")
 
@@ -134,25 +141,37 @@ class Children:
         Raises:
             ServiceError: one has ended.
         """
-        for child in self._running:
-            code = child.process.poll()
-            if code is not None:
-                how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-                msg = f"{child.service.name} {how}{_log_end(child)}"
-                raise ServiceError(msg)
+        _require_running(self._running)
 
-    def stop(self, *, from_stage: int = 0) -> None:
+    def ended(self) -> dict[str, str]:
+        """Returns what became of the services that have ended by themselves, by name."""
+        return _ended(self._running)
+
+    def names(self) -> set[str]:
+        """Returns the names of the services that were started and not stopped."""
+        return {child.service.name for child in self._running}
+
+    def stop(self, *, from_stage: int = 0, names: Collection[str] | None = None) -> None:
         """Stops everything, the highest stage first; what is stopped already stays so.
 
         Args:
             from_stage: only this stage and higher ones.
+            names: only these services; of those that have ended, what they left running.
         """
-        stopping = [child for child in self._running if child.service.stage >= from_stage]
-        self._running = [child for child in self._running if child.service.stage < from_stage]
+        stopping = [
+            child
+            for child in self._running
+            if child.service.stage >= from_stage and (names is None or child.service.name in names)
+        ]
+        self._running = [child for child in self._running if child not in stopping]
         for stage in sorted({child.service.stage for child in stopping}, reverse=True):
             self._stop_stage([child for child in stopping if child.service.stage == stage])
         if not self._running:
             self._dismiss_guardian()
+
+    def change_environment(self, environment: Mapping[str, str]) -> None:
+        """Gives services that are started from now on another environment."""
+        self._environment = environment
 
     def _spawn(self, service: Service) -> _Child:
         log = self._log_dir / f"{service.name}.log"
@@ -176,7 +195,7 @@ class Children:
                     start_new_session=True,
                 )
         except OSError as error:
-            msg = f"{service.name} cannot be run: {error}"
+            msg = f"{service.name} cannot be run: {reason_of(error)}"
             raise ServiceError(msg) from error
         child = _Child(service, process, log, log_start)
         self._running.append(child)
@@ -216,8 +235,26 @@ class Children:
         guard, self._guardian = self._guardian, None
         if guard is not None:
             # The pipe's end is its sign to leave; nothing is left for it to do.
-            with suppress(subprocess.TimeoutExpired):
-                guard.communicate(timeout=_KILL_WAIT_SECONDS)
+            try:
+                guard.communicate(timeout=_LEAVE_SECONDS)
+            except subprocess.TimeoutExpired:
+                guard.kill()
+                guard.wait()
+
+
+def _require_running(children: Iterable[_Child]) -> None:
+    for how in _ended(children).values():
+        raise ServiceError(how)
+
+
+def _ended(children: Iterable[_Child]) -> dict[str, str]:
+    found = {}
+    for child in children:
+        code = child.process.poll()
+        if code is not None:
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+            found[child.service.name] = f"{child.service.name} {how}{_log_end(child)}"
+    return found
 
 
 def _is_alive(child: _Child) -> bool:

@@ -1,5 +1,6 @@
 """What the processes of an installation get: environment, Dagster's home, free ports."""
 
+import errno
 import json
 import os
 import socket
@@ -12,7 +13,7 @@ from urllib.parse import quote
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import BaseModel, SecretStr
 
-from voyager_core.errors import SettingsError
+from voyager_core.errors import SettingsError, reason_of
 from voyager_core.settings import PREFIX, Settings
 
 ASSETS = "voyager_assets"
@@ -43,6 +44,8 @@ def child_environment(settings: Settings, *, catalog_dsn: str, dagster_dsn: str)
         **settings_environment(settings),
         "PATH": f"{bin_dir}{os.pathsep}{base.get('PATH', os.defpath)}",
         "PYTHONUNBUFFERED": "1",
+        # The frames of a range are too small to gain from more threads, and runs share the cores.
+        "POLARS_MAX_THREADS": base.get("POLARS_MAX_THREADS", "1"),
         "VOYAGER_ENV_FILE": os.devnull,
         "VOYAGER_DATABASE_URL": catalog_dsn,
         "VOYAGER_DAGSTER_DATABASE_URL": dagster_dsn,
@@ -122,7 +125,7 @@ def prepare_dagster_home(settings: Settings, source: Path | None = None) -> Path
             temporary.write_text(wanted, encoding="utf-8")
             temporary.replace(target)
     except OSError as error:
-        msg = f"Dagster's home {home} cannot be prepared: {error}"
+        msg = f"Dagster's home {home} cannot be prepared: {reason_of(error)}"
         raise SettingsError(msg) from error
     return home
 
@@ -175,14 +178,28 @@ def write_workspace(home: Path, code_port: int) -> Path:
 
 def is_port_free(host: str, port: int) -> bool:
     """Tells whether a server can listen there now."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
+    try:
+        try_to_listen(host, port)
+    except OSError:
+        return False
+    return True
+
+
+def try_to_listen(host: str, port: int) -> None:
+    """Takes a port of an address and gives it back.
+
+    Raises:
+        OSError: it cannot be taken; with EADDRINUSE another program has it.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except UnicodeError:
+        raise OSError(errno.EINVAL, "no name of a host") from None
+    with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-        return True
+        probe.bind(address)
 
 
 def is_listening(port: int) -> bool:

@@ -3,7 +3,7 @@
 import urllib.error
 import urllib.request
 
-from voyager_core.errors import TransientError
+from voyager_core.errors import TransientError, reason_of
 
 _TIMEOUT_SECONDS = 30
 
@@ -31,6 +31,6 @@ def fetch(url: str, *, data: bytes | None = None, timeout_seconds: float | None 
         msg = f"{url.partition('?')[0]} answers {error.code}: {text}"
         raise ClientError(msg) from error
     except OSError as error:
-        msg = f"{url.partition('?')[0]} does not answer: {error}"
+        msg = f"{url.partition('?')[0]} does not answer: {reason_of(error)}"
         raise ClientError(msg) from error
     return body

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from voyager_core.errors import PermanentError
+from voyager_core.errors import PermanentError, reason_of
 
 
 class AlreadyRunningError(PermanentError):
@@ -33,7 +33,8 @@ class InstanceLock:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             file = self._path.open("a+", encoding="utf-8")
         except OSError as error:
-            msg = f"the data directory {self._path.parent} cannot be used: {error}"
+            folder = self._path.parent
+            msg = f"the data directory {folder} cannot be used: {reason_of(error, folder)}"
             raise PermanentError(msg) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from voyager_core.settings import Settings
@@ -12,6 +13,9 @@ from voyager_core.supervisor.http import ClientError, fetch
 
 # Stages of stopping: what starts runs goes first, what they need goes last.
 STAGE_NEWS, STAGE_CODE, STAGE_FRONT, STAGE_DAEMON = 1, 2, 3, 4
+CODE_SERVER, WEBSERVER, DAEMON = "dagster-code", "dagster-webserver", "dagster-daemon"
+API, FETCHER = "api", "fetcher"
+DAGSTER = frozenset({CODE_SERVER, WEBSERVER, DAEMON})
 _PROBE_SECONDS = 2
 
 
@@ -23,7 +27,7 @@ def python_program(module: str, *arguments: str) -> tuple[str, ...]:
 def code_server(port: int) -> Service:
     """Voyager's assets, loaded once for webserver, daemon and runs."""
     return Service(
-        name="dagster-code",
+        name=CODE_SERVER,
         command=python_program(
             "dagster", "api", "grpc", "--module-name", f"{ASSETS}.definitions",
             "--host", "127.0.0.1", "--port", str(port), "--location-name", LOCATION,
@@ -35,10 +39,22 @@ def code_server(port: int) -> Service:
     )  # fmt: skip
 
 
+def fetcher(is_ready: Callable[[], bool]) -> Service:
+    """What brings overview blocks into the spool, ahead of the runs."""
+    return Service(
+        name=FETCHER,
+        command=python_program("voyager_core.cli", "fetch"),
+        is_ready=is_ready,
+        stage=STAGE_FRONT,
+        grace_seconds=10,
+        loses_nothing=True,
+    )
+
+
 def api(address: str) -> Service:
     """The Newznab API and the search page."""
     return Service(
-        name="api",
+        name=API,
         command=python_program("voyager_api.server"),
         is_ready=lambda: _answers(f"{address}/healthz"),
         address=address,
@@ -49,7 +65,7 @@ def api(address: str) -> Service:
 def webserver(settings: Settings, web: DagsterWeb, workspace: Path) -> Service:
     """Dagster's pages; ready when they show Voyager's assets."""
     return Service(
-        name="dagster-webserver",
+        name=WEBSERVER,
         command=python_program(
             "dagster_webserver", "--host", settings.dagster.host,
             "--port", str(settings.dagster.port), "--workspace", str(workspace),
@@ -66,7 +82,7 @@ def daemon(web: DagsterWeb, workspace: Path) -> Service:
     """What starts runs: sensors, schedules, the queue."""
     began = time.time()
     return Service(
-        name="dagster-daemon",
+        name=DAEMON,
         command=python_program("dagster._daemon", "run", "--workspace", str(workspace)),
         is_ready=lambda: web.is_daemon_healthy(since=began),
         stage=STAGE_DAEMON,

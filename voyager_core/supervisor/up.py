@@ -19,7 +19,7 @@ def run_up(settings: Settings, *, terminal: Terminal | None = None) -> int:
 
     Raises:
         AlreadyRunningError: another process runs on the same data directory.
-        ServiceError: a service does not start or has died; everything else was stopped.
+        ServiceError: a service does not start, or dies again and again; all others were stopped.
         VoyagerError: settings, database or ports cannot be used.
     """
     terminal = terminal or Terminal()
@@ -32,7 +32,7 @@ def run_up(settings: Settings, *, terminal: Terminal | None = None) -> int:
         try:
             installation.check_ports()
             dsn = installation.start_database()
-            addresses = installation.start_services()
+            addresses = installation.start_services(fetcher=has_fetcher(settings))
             terminal.line()
             for hint in missing(settings, dsn):
                 terminal.step(hint)
@@ -46,14 +46,19 @@ def run_up(settings: Settings, *, terminal: Terminal | None = None) -> int:
     return 0
 
 
+def has_fetcher(settings: Settings) -> bool:
+    """Tells whether this installation fetches ahead in a process of its own."""
+    return settings.news.url is not None and settings.spool.fetcher == "on"
+
+
 def watch(installation: Installation, stopping: threading.Event) -> None:
-    """Waits until a stop is asked for.
+    """Waits until a stop is asked for; what dies meanwhile is started again.
 
     Raises:
-        ServiceError: a service has died.
+        ServiceError: a service dies again and again.
     """
     while not stopping.wait(_WATCH_SECONDS):
-        installation.check()
+        installation.keep_running()
 
 
 def missing(settings: Settings, dsn: str) -> list[str]:
