@@ -1,0 +1,1 @@
+"""The corpus and the catalog in DuckDB: Parquet files, views, and what is asked of them."""
