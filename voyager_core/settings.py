@@ -7,18 +7,51 @@ A variable with the prefix that names no setting is an error, since it is nearly
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from dotenv.parser import parse_stream
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from voyager_core.errors import SettingsError
+from voyager_core.errors import SettingsError, reason_of
 
 PREFIX = "VOYAGER_"
 # Written by `voyager up` for the processes that it starts; they are no settings of a person.
 RESERVED = frozenset({"VOYAGER_ENV_FILE", "VOYAGER_COMPUTE_LOGS"})
 RESERVED_PREFIXES = ("VOYAGER_PG_", "VOYAGER_TEST_")
+
+
+# Whoever means "no end" writes a large number; beyond these, times and integers overflow.
+MOST_SECONDS = 1_000_000_000
+MOST_DAYS = 100_000
+MOST_BYTES = 10**18
+MOST_COUNT = 2**31 - 1
+
+
+def _address(*schemes: str) -> AfterValidator:
+    """Returns a check for an address with a secret in it, which no message may show."""
+
+    def check(value: SecretStr) -> SecretStr:
+        try:
+            parts = urlsplit(value.get_secret_value())
+        except ValueError:
+            parts = urlsplit("")
+        if parts.scheme not in schemes or not parts.hostname:
+            msg = f"is no address that begins with {' or '.join(f'{each}://' for each in schemes)}"
+            raise ValueError(msg)
+        return value
+
+    return AfterValidator(check)
 
 
 class _Section(BaseModel):
@@ -38,36 +71,53 @@ class NewsSettings(_Section):
     connections: Annotated[int, Field(ge=1, le=500)] | None = Field(
         default=None, description="overrides the number of connections in the URL"
     )
+    shares: str | None = Field(
+        default=None,
+        description="least and most connections of a purpose, as tail=2-10,history=1-50,probe=0-8; "
+        "unset: a tenth for the tail, up to a fifth for probing, the rest for history",
+    )
 
 
 class SpoolSettings(_Section):
     """Overview blocks on disk, between the news server and the header pass."""
 
-    max_bytes: Annotated[int, Field(ge=1_000_000)] = Field(
+    max_bytes: Annotated[int, Field(ge=1_000_000, le=MOST_BYTES)] = Field(
         default=10_000_000_000,
         description="most bytes that fetched, not yet indexed blocks may use",
     )
     block_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=100_000, description="article numbers asked for in one command"
     )
-    min_free_bytes: Annotated[int, Field(ge=0)] = Field(
+    min_free_bytes: Annotated[int, Field(ge=0, le=MOST_BYTES)] = Field(
         default=1_000_000_000, description="fetching stops below this much free space"
+    )
+    url: str | None = Field(
+        default=None,
+        description="a folder, or s3://bucket/prefix?endpoint=http://host:9000 that several "
+        "machines share; unset: <data_dir>/spool",
+    )
+    fetcher: Literal["on", "off"] = Field(
+        default="on",
+        description="off: `voyager up` starts no fetcher, and every run fetches for itself",
+    )
+    max_mbit_per_second: Annotated[float, Field(gt=0, le=1_000_000)] | None = Field(
+        default=None, description="most that one run reads from the spool in a second, in Mbit"
     )
 
 
 class CatalogSettings(_Section):
     """How history is cut; stored with the catalog when it is created."""
 
-    range_size: Annotated[int, Field(ge=1)] = Field(
+    range_size: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
         default=2_000_000, description="article numbers in a range"
     )
     ranges_per_partition: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=1, description="ranges in a Dagster partition (64 for the full target)"
     )
-    backfill_days: Annotated[int, Field(ge=0)] | None = Field(
+    backfill_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] | None = Field(
         default=None, description="unset: all of the server's retention"
     )
-    settle_after_seconds: Annotated[int, Field(ge=0)] = Field(
+    settle_after_seconds: Annotated[int, Field(ge=0, le=MOST_SECONDS)] = Field(
         default=86_400, description="a release settles when no chunk arrived for this long"
     )
 
@@ -79,17 +129,28 @@ class ApiSettings(_Section):
     port: Annotated[int, Field(ge=1, le=65535)] = Field(
         default=8484, description="port to listen on"
     )
-    external_url: str | None = Field(
+    external_url: Annotated[str, Field(pattern=r"^\s*(https?://[^\s\"'<>]+)?\s*$")] | None = Field(
         default=None, description="how clients reach the API, for links: https://host/prefix"
+    )
+    login: Literal["on", "off"] = Field(
+        default="on",
+        description="off: pages are open to everybody who reaches them, as behind a proxy "
+        "that asks for a password itself",
     )
     workers_pool_size: Annotated[int, Field(ge=1, le=200)] = Field(
         default=10, description="most database connections of the API"
     )
-    requests_per_day: Annotated[int, Field(ge=0)] = Field(
+    requests_per_day: Annotated[int, Field(ge=0, le=MOST_COUNT)] = Field(
         default=0, description="requests a key may make in a rolling 24 hours; 0 = no limit"
     )
-    grabs_per_day: Annotated[int, Field(ge=0)] = Field(
+    grabs_per_day: Annotated[int, Field(ge=0, le=MOST_COUNT)] = Field(
         default=0, description="NZBs a key may fetch in a rolling 24 hours; 0 = no limit"
+    )
+    requests_per_minute: Annotated[int, Field(ge=0, le=MOST_COUNT)] = Field(
+        default=0, description="requests and NZBs of a key in a minute, in a burst; 0 = no limit"
+    )
+    metrics: bool = Field(
+        default=False, description="whether /metrics tells Prometheus, and anybody, its counts"
     )
 
 
@@ -99,6 +160,32 @@ class DagsterSettings(_Section):
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: Annotated[int, Field(ge=1, le=65535)] = Field(
         default=3000, description="port to listen on"
+    )
+    external_url: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$")] | None = Field(
+        default=None, description="how a browser reaches it, for links on the web page"
+    )
+
+
+class AlertSettings(_Section):
+    """When a person is told, and how."""
+
+    lag_seconds: Annotated[int, Field(ge=0, le=MOST_SECONDS)] = Field(
+        default=7200, description="a newsgroup that is this far behind is told of; 0: never"
+    )
+    url: Annotated[SecretStr, _address("https", "http")] | None = Field(
+        default=None,
+        description="https://… that alerts are posted to as JSON; a failed run shows them anyway",
+    )
+
+
+class ClusterSettings(_Section):
+    """Redis, for runs on several machines."""
+
+    broker: Annotated[SecretStr, _address("redis", "rediss")] | None = Field(
+        default=None, description="redis://host:6379/0, which Celery workers take runs from"
+    )
+    backend: Annotated[SecretStr, _address("redis", "rediss")] | None = Field(
+        default=None, description="redis://host:6379/1, where they say how far they are"
     )
 
 
@@ -132,11 +219,16 @@ class Settings(BaseSettings):
     corpus_dir: Path | None = Field(
         default=None, description="captured ranges; unset: <data_dir>/corpus"
     )
+    corpus_max_bytes: Annotated[int, Field(ge=0, le=MOST_BYTES)] = Field(
+        default=20_000_000_000, description="most bytes of captured ranges"
+    )
     news: NewsSettings = NewsSettings()
     spool: SpoolSettings = SpoolSettings()
     catalog: CatalogSettings = CatalogSettings()
     api: ApiSettings = ApiSettings()
     dagster: DagsterSettings = DagsterSettings()
+    alerts: AlertSettings = AlertSettings()
+    cluster: ClusterSettings = ClusterSettings()
 
     @field_validator("database_url", "dagster_database_url")
     @classmethod
@@ -147,14 +239,18 @@ class Settings(BaseSettings):
             from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 
             try:
-                conninfo_to_dict(value.get_secret_value())
+                host = conninfo_to_dict(value.get_secret_value()).get("host")
+                # libpq takes the end of a password with an unencoded @ for the host.
+                usable = "@" not in str(host)
             except (ProgrammingError, UnicodeEncodeError):
+                usable = False
+            if not usable:
                 msg = (
                     "is no address of a database; it looks like "
                     "postgresql://user:password@host:5432/voyager, with reserved characters of "
                     "the password percent-encoded"
                 )
-                raise ValueError(msg) from None
+                raise ValueError(msg)
         return value
 
     @property
@@ -166,6 +262,11 @@ class Settings(BaseSettings):
     def corpus_path(self) -> Path:
         """Where captured ranges stay."""
         return self.corpus_dir or self.data_dir / "corpus"
+
+    @property
+    def parquet_path(self) -> Path:
+        """Where captured ranges are as Parquet, for DuckDB."""
+        return self.corpus_path.with_name(f"{self.corpus_path.name}_parquet")
 
 
 def known_variables() -> dict[str, str]:
@@ -232,6 +333,7 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
         msg = f"the settings file {file} {what}"
         raise SettingsError(msg)
     try:
+        _check_lines(file)
         if unknown := unknown_variables({**environment, **dotenv_values(file, encoding="utf-8")}):
             hint = ", ".join(unknown)
             msg = f"unknown setting {hint}; docs/operations.md lists the known ones"
@@ -239,11 +341,30 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
         return Settings(_env_file=file, **overrides)
     except ValidationError as error:
         lines = [
-            f"{PREFIX}{'__'.join(str(part) for part in problem['loc']).upper()}: {problem['msg']}"
+            f"{PREFIX}{'__'.join(str(part) for part in problem['loc']).upper()}: "
+            f"{problem['msg'].removeprefix('Value error, ')}"
             for problem in error.errors(include_url=False, include_input=False)
         ]
         msg = "the settings cannot be used:\n  " + "\n  ".join(lines)
         raise SettingsError(msg) from None
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"the settings file {file} cannot be read: {error}"
+        msg = f"the settings file {file} cannot be read: {reason_of(error, file)}"
         raise SettingsError(msg) from error
+
+
+def _check_lines(file: Path) -> None:
+    """Refuses a file with a line that would be passed over, such as one with an open quote.
+
+    Raises:
+        SettingsError: naming the line, without what it says.
+    """
+    if not file.is_file():
+        return
+    with file.open(encoding="utf-8") as stream:
+        wrong = [binding.original for binding in parse_stream(stream) if binding.error]
+    if wrong:
+        text = wrong[0].string
+        # What is read as one piece begins with the blank lines before it.
+        line = wrong[0].line + text[: len(text) - len(text.lstrip())].count("\n")
+        msg = f"line {line} of the settings file {file} is none of the form NAME=value"
+        raise SettingsError(msg)

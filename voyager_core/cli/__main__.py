@@ -2,6 +2,6 @@
 
 import sys
 
-from voyager_core.cli.main import main
+from voyager_core.cli import main
 
 sys.exit(main())

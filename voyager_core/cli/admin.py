@@ -11,6 +11,9 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     settings = commands.add_parser("settings", help="the settings in force, secrets hidden")
     settings.set_defaults(run=_settings)
     migrate = commands.add_parser("migrate", help="bring the catalog's tables up to date")
+    migrate.add_argument(
+        "--dagster", action="store_true", help="make Dagster's own database as well"
+    )
     migrate.set_defaults(run=_migrate)
     doctor = commands.add_parser("doctor", help="what is missing for a working set-up")
     doctor.set_defaults(run=_doctor)
@@ -24,7 +27,7 @@ def _settings(options: argparse.Namespace) -> int:
 
 
 def _migrate(options: argparse.Namespace) -> int:
-    from voyager_core.catalog.connect import database_dsn, ensure_database
+    from voyager_core.catalog.connect import dagster_dsn, database_dsn, ensure_database
     from voyager_core.catalog.embedded import embedded_postgres
     from voyager_core.catalog.migrate import migrate
 
@@ -38,6 +41,8 @@ def _migrate(options: argparse.Namespace) -> int:
         dsn = database_dsn(settings)
         ensure_database(dsn)
         applied = migrate(dsn)
+    if options.dagster:
+        ensure_database(dagster_dsn(settings))
     for name in applied:
         print(f"applied {name}")
     if not applied:

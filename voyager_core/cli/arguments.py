@@ -1,6 +1,9 @@
 """What an argument may be; argparse turns a refusal into a message and exit code 2."""
 
 import argparse
+from collections.abc import Callable
+
+from voyager_core.domain.newsgroups import name_problem
 
 # What one page of the catalog can have.
 MAX_LIMIT = 1_000
@@ -18,6 +21,18 @@ def text(argument: str) -> str:
         shown = argument.encode("utf-8", "backslashreplace").decode()
         msg = f"{shown} is no UTF-8 text"
         raise argparse.ArgumentTypeError(msg) from None
+    return argument
+
+
+def newsgroup(argument: str) -> str:
+    """Returns an argument that names a newsgroup.
+
+    Raises:
+        argparse.ArgumentTypeError: no newsgroup can have that name.
+    """
+    if problem := name_problem(text(argument)):
+        msg = f"no name of a newsgroup ({problem})"
+        raise argparse.ArgumentTypeError(msg)
     return argument
 
 
@@ -40,7 +55,19 @@ def limit(argument: str) -> int:
     Raises:
         argparse.ArgumentTypeError: it is no number from 1 to MAX_LIMIT.
     """
-    if not (argument.isascii() and argument.isdigit() and 1 <= int(argument[:9]) <= MAX_LIMIT):
-        msg = f"{argument[:20]} is no number from 1 to {MAX_LIMIT}"
-        raise argparse.ArgumentTypeError(msg)
-    return int(argument)
+    return whole_number(1, MAX_LIMIT)(argument)
+
+
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """Returns a type of argument: a whole number within bounds, both included."""
+
+    def number(argument: str) -> int:
+        digits = argument if argument.isascii() and argument.isdigit() else ""
+        # A number of thousands of digits takes Python minutes.
+        if not (digits and len(digits) <= 20 and least <= int(digits) <= most):
+            shown = text(argument) if len(argument) <= 20 else f"{text(argument[:20])}…"
+            msg = f"{shown} is no number from {least} to {most}"
+            raise argparse.ArgumentTypeError(msg)
+        return int(digits)
+
+    return number

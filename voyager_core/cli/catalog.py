@@ -1,12 +1,16 @@
-"""`voyager keys`, `rules`, `search`, `nzb` and `check`: what the catalog holds."""
+"""`voyager keys`, `search`, `nzb` and `check`: what the catalog holds."""
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from voyager_core.cli.arguments import label, limit, text
 from voyager_core.cli.output import printable, readable_size, shortened, table
 from voyager_core.errors import PermanentError
 from voyager_core.settings import load_settings
+
+if TYPE_CHECKING:
+    from voyager_core.catalog.releases import Release
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -21,9 +25,6 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     revoke = actions.add_parser("revoke", help="refuse a key from now on")
     revoke.add_argument("number", type=int, help="its number in `voyager keys list`")
     revoke.set_defaults(run=_revoke_key)
-
-    rules = commands.add_parser("rules", help="what rules skipped, set aside or dropped")
-    rules.set_defaults(run=_rules)
 
     search = commands.add_parser("search", help="find releases by the words of their names")
     search.add_argument("words", nargs="+", type=text, metavar="QUERY")
@@ -85,23 +86,6 @@ def _revoke_key(options: argparse.Namespace) -> int:
     return 0
 
 
-def _rules(options: argparse.Namespace) -> int:
-    from voyager_core.catalog.rulecounts import rule_totals
-    from voyager_core.cli.session import catalog_session
-
-    with catalog_session(load_settings(options.env_file)) as conn:
-        totals = rule_totals(conn)
-    rows = [
-        (total.rule, total.signature, total.owner_group, total.ranges, total.articles, total.files)
-        for total in totals
-    ]
-    if not rows:
-        print("no rule has skipped, set aside or dropped anything yet")
-        return 0
-    print(table(("rule", "signature", "owner group", "ranges", "articles", "files"), rows))
-    return 0
-
-
 def _search(options: argparse.Namespace) -> int:
     from voyager_core.catalog.search import TOTAL_CAP, SearchQuery, search
     from voyager_core.cli.session import catalog_session
@@ -114,6 +98,7 @@ def _search(options: argparse.Namespace) -> int:
             f"{release.posted_at:%Y-%m-%d}",
             readable_size(release.size_bytes),
             release.files,
+            _state_of(release),
             release.name,
         )
         for release in page.items
@@ -121,9 +106,16 @@ def _search(options: argparse.Namespace) -> int:
     if not rows:
         print("nothing found")
         return 0
-    print(table(("release", "posted", "size", "files", "name"), rows))
+    print(table(("release", "posted", "size", "files", "state", "name"), rows))
     print(f"{len(rows)} of {page.total}{' or more' if page.total >= TOTAL_CAP else ''}")
     return 0
+
+
+def _state_of(release: "Release") -> str:
+    """Returns whether all of a release is there, with the share where something is missing."""
+    state = str(release.completeness)
+    percent = release.completion
+    return state if percent in (None, 100) else f"{state} ({percent} %)"
 
 
 def _nzb(options: argparse.Namespace) -> int:

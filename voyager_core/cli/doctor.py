@@ -4,12 +4,11 @@ import errno
 import importlib.util
 import os
 import shutil
-import socket
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -20,13 +19,15 @@ from voyager_core.catalog.keys import list_keys
 from voyager_core.catalog.migrate import check_schema
 from voyager_core.catalog.postgres_programs import find_programs
 from voyager_core.cli.output import readable_size
-from voyager_core.errors import TransientError, VoyagerError
+from voyager_core.errors import TransientError, VoyagerError, reason_of
+from voyager_core.header_pass.sharing import Shares
 from voyager_core.nntp.account import NewsAccount
 from voyager_core.nntp.client import NewsClient
 from voyager_core.nntp.connection import Deadlines
 from voyager_core.nntp.errors import GroupGone
 from voyager_core.nntp.pool import Pool
 from voyager_core.settings import Settings, load_settings
+from voyager_core.supervisor.environment import try_to_listen
 
 _ENOUGH_FREE_BYTES = 5_000_000_000
 _NEWS_SECONDS = 15.0
@@ -206,7 +207,9 @@ def _news(settings: Settings) -> Iterator[Finding]:
         return
     deadlines = Deadlines.of(min(settings.news.timeout_seconds, _NEWS_SECONDS))
     try:
-        account = NewsAccount.from_url(settings.news.url, connections=1)
+        account = NewsAccount.from_url(settings.news.url, connections=settings.news.connections)
+        Shares.of(account.connections, settings.news.shares)
+        account = replace(account, connections=1)
         # One attempt: a person waits for the answer.
         with NewsClient(
             account, pool=lambda: Pool(account, deadlines=deadlines, connect_attempts=1)
@@ -237,17 +240,12 @@ def _port(
     what: str, host: str, port: int, name: str, is_ours: Callable[[str, int], bool]
 ) -> Finding:
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except (OSError, UnicodeError) as error:
-        if getattr(error, "errno", None) != errno.EADDRINUSE:
-            reason = getattr(error, "strerror", None) or error
+        try_to_listen(host, port)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            found = f"{host}:{port}: {reason_of(error)}"
             setting = name.replace("PORT", "HOST")
-            return Finding(what, False, f"{host}:{port}: {reason}", f"mend {setting} or {name}")  # noqa: FBT003
+            return Finding(what, ok=False, found=found, advice=f"mend {setting} or {name}")
         if is_ours(_reachable(host), port):
             return Finding(what, ok=True, found=f"{host}:{port} is Voyager's, which is running")
         return Finding(

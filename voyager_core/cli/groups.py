@@ -2,17 +2,21 @@
 
 import argparse
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from voyager_core.cli.arguments import text
+from voyager_core.cli.arguments import text, whole_number
 from voyager_core.cli.output import printable, shortened, table
 from voyager_core.errors import PermanentError
-from voyager_core.settings import load_settings
+from voyager_core.settings import MOST_DAYS, load_settings
 
 if TYPE_CHECKING:
-    from voyager_core.catalog.ranges import GroupProgress, RangeRow
+    from voyager_core.catalog.groups import Newsgroup
+    from voyager_core.catalog.progress import GroupStatus
+    from voyager_core.catalog.ranges import RangeRow
 
+MOST_GROUPS = 1_000_000
 _NO_GROUPS = "no groups yet; add one with `voyager groups add alt.binaries.…`"
 
 
@@ -22,13 +26,21 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     actions = groups.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = actions.add_parser("add", help="index a newsgroup")
     add.add_argument("names", nargs="+", type=text, metavar="NAME")
+    _add_wish(add)
     add.set_defaults(run=_add)
-    load = actions.add_parser("import", help="add groups from a file, one name a line")
-    load.add_argument("file", type=Path, help="names, or lines of LIST ACTIVE")
+    load = actions.add_parser("import", help="add groups from a file, the largest first")
+    load.add_argument("file", type=Path, help="one name a line, or a reply to LIST ACTIVE")
+    load.add_argument(
+        "--most", type=whole_number(1, MOST_GROUPS), metavar="N", help="only the N largest"
+    )
     load.set_defaults(run=_import)
     remove = actions.add_parser("remove", help="give a newsgroup no new work")
     remove.add_argument("names", nargs="+", type=text, metavar="NAME")
     remove.set_defaults(run=_remove)
+    wish = actions.add_parser("backfill", help="how much history of newsgroups is wanted")
+    wish.add_argument("names", nargs="*", type=text, metavar="NAME", help="default: all")
+    _add_wish(wish)
+    wish.set_defaults(run=_backfill)
     show = actions.add_parser("list", help="the groups by priority")
     show.add_argument("--all", action="store_true", help="removed ones too")
     show.set_defaults(run=_list)
@@ -39,12 +51,27 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     ranges.set_defaults(run=_ranges)
 
 
-def _add(options: argparse.Namespace) -> int:
-    return _add_names(options, options.names)
+def _add_wish(parser: argparse.ArgumentParser) -> None:
+    wish = parser.add_mutually_exclusive_group()
+    wish.add_argument("--days", type=_days, metavar="N", help="history of so many days")
+    wish.add_argument("--since", type=_date, metavar="DATE", help="history since 2020-12-31")
+
+
+_days = whole_number(0, MOST_DAYS)
+
+
+def _date(value: str) -> datetime:
+    try:
+        return datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        msg = f"a date such as 2020-12-31, not {printable(value)[:40]!r}"
+        raise argparse.ArgumentTypeError(msg) from None
 
 
 def _import(options: argparse.Namespace) -> int:
+    from voyager_core.catalog.groups import import_groups
     from voyager_core.cli.group_list import read_group_list
+    from voyager_core.cli.session import catalog_session
 
     file = printable(str(options.file))
     try:
@@ -57,23 +84,32 @@ def _import(options: argparse.Namespace) -> int:
         msg = f"{file} is no text; nothing was added"
         raise PermanentError(msg)
     if not found.names:
-        what = f" ({shortened(found.unread[0])})" if found.unread else ""
+        what = f" ({shortened(found.shown[0])})" if found.shown else ""
         msg = f"{file} has neither names of newsgroups nor lines of LIST ACTIVE{what}"
         raise PermanentError(msg)
-    code = _add_names(options, found.names)
-    for line in found.unread:
-        print(f"neither a name nor a line of LIST ACTIVE: {shortened(line)}", file=sys.stderr)
-    return 1 if found.unread else code
+    names = found.names[: options.most]
+    with catalog_session(load_settings(options.env_file)) as conn:
+        done = import_groups(conn, names)
+    print(f"{done.added} newsgroups added, {done.returned} indexed again, {done.kept} kept")
+    if len(names) < len(found.names):
+        print(f"{len(found.names) - len(names)} smaller ones left out")
+    if found.doubles:
+        print(f"{found.doubles} lines named a group again")
+    for reason, count in found.refused.most_common():
+        print(f"{count} lines refused: {reason}", file=sys.stderr)
+    for line in found.shown:
+        print(f"  {shortened(line)}", file=sys.stderr)
+    return 1 if found.refused else 0
 
 
-def _add_names(options: argparse.Namespace, names: list[str]) -> int:
+def _add(options: argparse.Namespace) -> int:
     from voyager_core.catalog.errors import GroupError
-    from voyager_core.catalog.groups import add_group
+    from voyager_core.catalog.groups import add_group, set_backfill
     from voyager_core.cli.session import catalog_session
 
     failed = 0
     with catalog_session(load_settings(options.env_file)) as conn:
-        for name in names:
+        for name in options.names:
             try:
                 group = add_group(conn, name)
             except GroupError as error:
@@ -81,7 +117,28 @@ def _add_names(options: argparse.Namespace, names: list[str]) -> int:
                 failed += 1
             else:
                 print(f"{printable(group.name)} is indexed with priority {group.priority}")
+                if options.days is not None or options.since is not None:
+                    set_backfill(conn, [name], days=options.days, since=options.since)
     return 1 if failed else 0
+
+
+def _backfill(options: argparse.Namespace) -> int:
+    from voyager_core.catalog.groups import list_groups, set_backfill
+    from voyager_core.cli.session import catalog_session
+
+    with catalog_session(load_settings(options.env_file)) as conn:
+        names = options.names or [group.name for group in list_groups(conn)]
+        found = set(set_backfill(conn, names, days=options.days, since=options.since))
+    wish = "as much history as the settings say"
+    if options.days is not None:
+        wish = f"{options.days} days of history"
+    elif options.since is not None:
+        wish = f"history since {options.since:%Y-%m-%d}"
+    print(f"{len(found)} newsgroups: {wish}, from the next planning on")
+    unknown = [name for name in names if name not in found]
+    for name in unknown:
+        print(f"{shortened(name)} is not indexed", file=sys.stderr)
+    return 1 if unknown else 0
 
 
 def _remove(options: argparse.Namespace) -> int:
@@ -109,16 +166,33 @@ def _list(options: argparse.Namespace) -> int:
         print(_NO_GROUPS)
         return 0
     rows = [
-        (group.priority, group.name, group.state, _number(group.low), _number(group.high))
+        (
+            group.priority,
+            group.name,
+            group.state,
+            _number(group.low),
+            _number(group.high),
+            _wish(group),
+        )
         for group in groups
     ]
-    print(table(("priority", "group", "state", "low", "high"), rows))
+    print(table(("priority", "group", "state", "low", "high", "history"), rows))
+    for group in groups:
+        if group.note and group.active:
+            print(f"{printable(group.name)}: {printable(group.note)}", file=sys.stderr)
     return 0
+
+
+def _wish(group: "Newsgroup") -> str:
+    if group.backfill_since is not None:
+        return f"since {group.backfill_since.astimezone(UTC):%Y-%m-%d}"
+    return "" if group.backfill_days is None else f"{group.backfill_days} days"
 
 
 def _ranges(options: argparse.Namespace) -> int:
     from voyager_core.catalog.groups import get_group
-    from voyager_core.catalog.ranges import group_progress, ranges_of, unpark
+    from voyager_core.catalog.progress import group_status
+    from voyager_core.catalog.ranges import ranges_of, unpark
     from voyager_core.cli.session import catalog_session
 
     with catalog_session(load_settings(options.env_file)) as conn:
@@ -128,13 +202,13 @@ def _ranges(options: argparse.Namespace) -> int:
         if options.retry:
             print(f"{unpark(conn, options.group)} parked ranges are planned again")
         if options.group is None:
-            print(_progress_table(group_progress(conn)))
+            print(_progress_table(group_status(conn)))
         else:
             print(_range_table(ranges_of(conn, options.group)))
     return 0
 
 
-def _progress_table(progress: "list[GroupProgress]") -> str:
+def _progress_table(progress: "list[GroupStatus]") -> str:
     rows = [
         (
             group.group,

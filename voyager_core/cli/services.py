@@ -31,11 +31,15 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _up(options: argparse.Namespace) -> int:
+    from voyager_core.header_pass.sharing import Shares
     from voyager_core.nntp.account import NewsAccount
+    from voyager_core.supervisor.fetching import spool_of
     from voyager_core.supervisor.up import run_up
 
     settings = load_settings(options.env_file)
     if settings.news.url is not None:
         # Else every run would fail on it, in a log that nobody reads yet.
-        NewsAccount.from_url(settings.news.url)
+        account = NewsAccount.from_url(settings.news.url, connections=settings.news.connections)
+        Shares.of(account.connections, settings.news.shares)
+    spool_of(settings)
     return run_up(settings)

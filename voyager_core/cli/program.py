@@ -1,6 +1,7 @@
-"""The entry point: parses arguments, runs a command, turns errors into messages."""
+"""Parses arguments, runs a command, turns errors into messages."""
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -8,16 +9,28 @@ from contextlib import suppress
 from io import TextIOWrapper, UnsupportedOperation
 from pathlib import Path
 
-from voyager_core.cli import admin, catalog, groups, indexing, services
+from voyager_core.cli import (
+    accounts,
+    admin,
+    analysis,
+    backup,
+    catalog,
+    fetching,
+    folds,
+    groups,
+    indexing,
+    rules,
+    services,
+)
 from voyager_core.cli.output import printable_lines
-from voyager_core.errors import VoyagerError
+from voyager_core.errors import VoyagerError, reason_of
 from voyager_core.logs import configure_logging
+
+logger = logging.getLogger(__name__)
 
 Command = Callable[[argparse.Namespace], int]
 
 EXIT_ERROR = 1
-EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -31,19 +44,24 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--env-file", type=Path, help="read this file instead of .env")
     parser.add_argument("-v", "--verbose", action="store_true", help="log what is done")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (services, groups, catalog, indexing, admin):
+    modules = (services, groups, rules, catalog, folds, accounts, indexing, fetching)
+    for module in (*modules, analysis, backup, admin):
         module.register(commands)
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage."""
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
     _accept_any_terminal()
     options = build_parser().parse_args(arguments)
     configure_logging(verbose=options.verbose)
-    run: Command = options.run
+    command: Command = options.run
     try:
-        code = run(options)
+        code = command(options)
         # What is still buffered must fail here and not at exit, where nobody catches it.
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -57,9 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         place = f"{error.filename}: " if error.filename is not None else ""
         return _failed(f"{place}{error.strerror or error}")
-    except KeyboardInterrupt:
-        print("voyager: stopped", file=sys.stderr)
-        return EXIT_INTERRUPTED
+    except Exception as error:
+        # A fault of Voyager's own: a person gets a line, and a developer the traceback.
+        logger.info("unexpected", exc_info=True)
+        more = "" if options.verbose else "; `voyager -v …` shows where"
+        why = f"{type(error).__name__}: {reason_of(error)}"
+        return _failed(f"this is a fault of Voyager, please report it: {why}{more}")
     return code
 
 
