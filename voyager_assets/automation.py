@@ -9,13 +9,15 @@ from datetime import timedelta
 import dagster as dg
 
 LANE = "voyager/lane"
-TAIL_LANE = {LANE: "tail", "dagster/priority": "10"}
+# Where runs go through Celery, the tail has a queue of its own.
+TAIL_LANE = {LANE: "tail", "dagster/priority": "10", "dagster-celery/queue": "tail"}
 PLAN_LANE = {LANE: "plan", "dagster/priority": "5"}
 HISTORY_LANE = {LANE: "history"}
 RECOVERY_LANE = {LANE: "history", "dagster/priority": "-5"}
 CATALOG_LANE = {LANE: "catalog"}
 RULE_TAG = "voyager/rule"
-STRETCHES_TAG = "voyager/stretches"
+# Without a prefix: the list of runs has room for some 38 letters.
+STRETCHES_TAG = "stretches"
 
 HISTORY_POOL = "news_history"
 TAIL_POOL = "news_tail"

@@ -15,12 +15,13 @@ import dagster as dg
 from pydantic import Field, SecretStr
 
 from voyager_core.catalog.connect import Connection, connect, database_dsn
-from voyager_core.catalog.rulecounts import record_ruleset
-from voyager_core.domain.rulesets import RuleSet
+from voyager_core.catalog.rulesets import rules_in_force
 from voyager_core.errors import SettingsError
 from voyager_core.header_pass.fetch import FetchOptions
+from voyager_core.header_pass.late import LONGEST_WAIT
 from voyager_core.header_pass.run import PassTools, SpanOutcome, Stage, versions_of
-from voyager_core.header_pass.sharing import shared_connections
+from voyager_core.header_pass.sharing import HISTORY, Shares, present, shared_connections
+from voyager_core.header_pass.wait import fetcher_lives
 from voyager_core.nntp.account import NewsAccount
 from voyager_core.nntp.client import NewsClient
 from voyager_core.nntp.connection import Deadlines
@@ -30,8 +31,13 @@ from voyager_core.storage.spool import Spool
 
 NEWS_URL = "VOYAGER_NEWS__URL"
 DATABASE_URL = "VOYAGER_DATABASE_URL"
+ALERTS_URL = "VOYAGER_ALERTS__URL"
 
 HOLE_PATIENCE_SECONDS = 3600
+
+
+def _nothing() -> None:
+    """Does nothing."""
 
 
 class NewsServer(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -42,6 +48,9 @@ class NewsServer(dg.ConfigurableResource):  # type: ignore[type-arg]
         default=None, description="connections of one run; unset: those of the URL"
     )
     timeout_seconds: float = Field(default=60.0, description="deadline of one command")
+    shares: str | None = Field(
+        default=None, description="least and most connections of a purpose: tail=2-10,probe=0-8"
+    )
 
     def account(self) -> NewsAccount:
         """Returns the account.
@@ -65,6 +74,31 @@ class NewsServer(dg.ConfigurableResource):  # type: ignore[type-arg]
         deadlines = Deadlines.of(self.timeout_seconds)
         with NewsClient(self.account(), deadlines=deadlines) as client:
             yield client
+
+    @contextmanager
+    def join(
+        self, conn: Connection, lane: str
+    ) -> Iterator[tuple[NewsClient | None, Callable[[], None]]]:
+        """Yields a client that shares the account, and what adjusts its connections.
+
+        Without an account there is no client: the process works on what fetchers bring.
+
+        Args:
+            conn: the pass's connection to the catalog.
+            lane: what the connections are for.
+
+        Raises:
+            SettingsError: the account or its division cannot be used.
+            CatalogUnavailable: the database does not answer.
+        """
+        if self.url is None and lane == HISTORY and fetcher_lives(conn):
+            with present(conn, lane):
+                yield None, _nothing
+            return
+        with self.open() as client:
+            shares = Shares.of(client.account.connections, self.shares)
+            with shared_connections(conn, client, lane, shares=shares) as adjust:
+                yield client, adjust
 
 
 class Catalog(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -106,24 +140,61 @@ class Catalog(dg.ConfigurableResource):  # type: ignore[type-arg]
 class OverviewSpool(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Where fetched overview blocks wait, and how they are fetched."""
 
-    root: str = Field(default=".voyager/spool", description="folder of the blocks")
+    root: str = Field(
+        default=".voyager/spool", description="folder of the blocks, or s3://bucket/prefix"
+    )
     corpus: str = Field(default=".voyager/corpus", description="folder of captured ranges")
+    corpus_max_bytes: int = Field(
+        default=20_000_000_000, description="most bytes of captured ranges"
+    )
     max_bytes: int = Field(default=10_000_000_000, description="most bytes of waiting blocks")
     min_free_bytes: int = Field(default=1_000_000_000, description="free space that stays free")
     block_size: int = Field(default=100_000, description="article numbers asked for at a time")
+    max_mbit_per_second: float | None = Field(
+        default=None, description="most that one run reads in a second, in Mbit"
+    )
 
     def open(self) -> Spool:
-        """Returns the spool; its folder is made when the first block is written."""
-        return Spool(
-            Path(self.root),
+        """Returns the spool; its folder is made when the first block is written.
+
+        Raises:
+            SettingsError: the URL cannot be used.
+        """
+        mbit = self.max_mbit_per_second
+        return Spool.at(
+            self.root,
             max_bytes=self.max_bytes,
             min_free_bytes=self.min_free_bytes,
-            corpus=Corpus(Path(self.corpus), min_free_bytes=self.min_free_bytes),
+            corpus=Corpus(
+                Path(self.corpus),
+                max_bytes=self.corpus_max_bytes,
+                min_free_bytes=self.min_free_bytes,
+            ),
+            bytes_per_second=None if mbit is None else mbit * 125_000,
         )
+
+    @property
+    def reports_path(self) -> Path:
+        """Where the reports on the corpus are kept."""
+        corpus = Path(self.corpus)
+        return corpus.with_name(f"{corpus.name}_reports")
+
+    @property
+    def parquet_path(self) -> Path:
+        """Where captured ranges are as Parquet."""
+        corpus = Path(self.corpus)
+        return corpus.with_name(f"{corpus.name}_parquet")
 
     def options(self) -> FetchOptions:
         """Returns how spans are fetched."""
         return FetchOptions(block_size=self.block_size)
+
+
+class Alerts(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """When a person is told, and how."""
+
+    lag_seconds: int = Field(default=7200, description="lag that is told of; 0: never")
+    url: str | None = Field(default=None, description="where alerts are posted to as JSON")
 
 
 class Clock(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -165,13 +236,8 @@ def open_pass(
     Raises:
         VoyagerError: the account, the database or the rule set cannot be used.
     """
-    rules = RuleSet()
-    with (
-        catalog.connect() as conn,
-        news.open() as client,
-        shared_connections(conn, client, lane) as adjust,
-    ):
-        record_ruleset(conn, rules.version, rules.digest, rules.content())
+    with catalog.connect() as conn, news.join(conn, lane) as (client, adjust):
+        rules = rules_in_force(conn)
         tools = PassTools(
             conn=conn,
             news=client,
@@ -183,6 +249,9 @@ def open_pass(
             stage=stage,
             hole_patience_seconds=min(HOLE_PATIENCE_SECONDS, catalog.settle_after_seconds),
             before_span=adjust,
+            # Where releases settle sooner, nothing may wait for articles that are late.
+            asks_again=catalog.settle_after_seconds >= LONGEST_WAIT.total_seconds(),
+            uses_fetchers=lane == HISTORY,
         )
         yield tools if after_span is None else replace(tools, after_span=after_span)
 
@@ -194,6 +263,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             url=_secret(settings.news.url, NEWS_URL),
             connections=settings.news.connections,
             timeout_seconds=settings.news.timeout_seconds,
+            shares=settings.news.shares,
         ),
         "catalog": Catalog(
             database_url=_secret(settings.database_url, DATABASE_URL),
@@ -202,11 +272,17 @@ def build_resources(settings: Settings) -> dict[str, object]:
             settle_after_seconds=settings.catalog.settle_after_seconds,
         ),
         "spool": OverviewSpool(
-            root=str(settings.spool_dir.absolute()),
+            root=settings.spool.url or str(settings.spool_dir.absolute()),
             corpus=str(settings.corpus_path.absolute()),
+            corpus_max_bytes=settings.corpus_max_bytes,
             max_bytes=settings.spool.max_bytes,
             min_free_bytes=settings.spool.min_free_bytes,
             block_size=settings.spool.block_size,
+            max_mbit_per_second=settings.spool.max_mbit_per_second,
+        ),
+        "alerts": Alerts(
+            lag_seconds=settings.alerts.lag_seconds,
+            url=_secret(settings.alerts.url, ALERTS_URL),
         ),
         "clock": Clock(),
     }

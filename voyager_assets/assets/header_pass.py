@@ -20,6 +20,7 @@ from voyager_assets.resources import Catalog, Clock, NewsServer, OverviewSpool, 
 from voyager_assets.retries import core_errors, raise_for
 from voyager_core.domain.ranges import parse_partition_key
 from voyager_core.header_pass.recover import recover_stretches
+from voyager_core.header_pass.reowned import take_over_stretches
 from voyager_core.header_pass.run import (
     PassTools,
     SpanOutcome,
@@ -39,8 +40,14 @@ class PassConfig(dg.Config):
 
     rule: str = Field(
         default="",
-        description="Empty: index what is not indexed yet. A rule's name: read the ranges again "
-        "in which it dropped something, and add what it no longer drops.",
+        description="Empty: index what is not indexed yet. A rule's name: read the spans again "
+        "in which it had dropped something, and add what is no longer dropped. *: of every "
+        "changed rule.",
+    )
+    removed_group: str = Field(
+        default="",
+        description="The name of a removed newsgroup: read the ranges again that left crossposts "
+        "to it, and add those that it never read.",
     )
 
 
@@ -70,7 +77,7 @@ def header_pass(  # noqa: PLR0917 - Dagster gives each resource by name
         open_pass(news, catalog, spool, clock, lane=HISTORY, stage=stage, after_span=told) as tools,
     ):
         checks = PassChecks(tools.conn)
-        for report in _reports(tools, context.partition_keys, config.rule):
+        for report in _reports(tools, context.partition_keys, config):
             reports.append(report)
             checks.add(report)
             yield from _events(context, tools, report)
@@ -108,9 +115,13 @@ def stage_of(selected: set[str]) -> Stage:
     return Stage.STORE
 
 
-def _reports(tools: PassTools, keys: Sequence[str], rule: str) -> Iterator[StretchReport]:
+def _reports(tools: PassTools, keys: Sequence[str], config: PassConfig) -> Iterator[StretchReport]:
     places = [parse_partition_key(key) for key in keys]
-    return recover_stretches(tools, places, rule) if rule else index_stretches(tools, places)
+    if config.removed_group:
+        return take_over_stretches(tools, places, config.removed_group)
+    if config.rule:
+        return recover_stretches(tools, places, "" if config.rule == "*" else config.rule)
+    return index_stretches(tools, places)
 
 
 def _events(

@@ -7,6 +7,7 @@ import dagster as dg
 
 from voyager_assets.assets import stages
 from voyager_core.catalog.connect import Connection
+from voyager_core.catalog.progress import GroupStatus
 from voyager_core.catalog.ranges import ranges_of
 from voyager_core.catalog.stretches import (
     StretchTotals,
@@ -99,6 +100,54 @@ def plans_table(plans: Sequence[GroupPlan]) -> dg.MetadataValue:
             }
         ),
     )
+
+
+def lag_table(statuses: Sequence[GroupStatus]) -> dg.MetadataValue:
+    """Returns a table of the newsgroups that are furthest behind; a null when none is."""
+    behind = sorted((each for each in statuses if each.lag), key=lambda each: -each.lag)
+    if not behind:
+        return dg.MetadataValue.null()
+    return dg.MetadataValue.table(
+        [
+            dg.TableRecord(
+                {
+                    "newsgroup": each.group,
+                    "lag": each.lag,
+                    "behind": duration(each.lag_seconds),
+                    "backlog": each.backlog,
+                    "numbers a second": round(each.rate or 0.0, 1),
+                    "done in": duration(each.eta_seconds),
+                }
+            )
+            for each in behind[:MOST_ROWS]
+        ],
+        schema=_schema(
+            {
+                "newsgroup": "string",
+                "lag": "int",
+                "behind": "string",
+                "backlog": "int",
+                "numbers a second": "float",
+                "done in": "string",
+            }
+        ),
+    )
+
+
+def duration(seconds: float | None) -> str:
+    """Returns a time as people say it: `3 d 4 h`, `12 min`; `-` when it is not known."""
+    if seconds is None:
+        return "-"
+    minutes = int(seconds // 60)
+    days, hours = divmod(minutes // 60, 24)
+    if days:
+        return f"{days} d {hours} h" if days < 10_000 else "years"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min"
+
+
+def duration_or_none(seconds: float | None) -> dg.MetadataValue:
+    """Returns a duration as text; a null when it is not known."""
+    return dg.MetadataValue.null() if seconds is None else dg.MetadataValue.text(duration(seconds))
 
 
 def time_or_none(moment: datetime | None) -> dg.MetadataValue:

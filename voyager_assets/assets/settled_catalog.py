@@ -6,6 +6,7 @@ from voyager_assets.assets.stages import CHUNKS, OWNERS, PROBE_CANDIDATES, RELEA
 from voyager_assets.automation import CATALOG_POOL
 from voyager_assets.resources import Catalog, Clock
 from voyager_assets.retries import core_errors
+from voyager_core.catalog.rulesets import rules_in_force
 from voyager_core.header_pass.settle import merge_ready_fragments, settle_releases
 
 GROUP = "catalog"
@@ -26,8 +27,9 @@ def merged_fragments(
 ) -> dg.MaterializeResult[None]:
     """Merges the fragments that are ready."""
     with core_errors(context), catalog.connect() as conn:
+        patience, rules = catalog.settle_after_seconds, rules_in_force(conn)
         report = merge_ready_fragments(
-            conn, now=clock.now(), patience_seconds=catalog.settle_after_seconds
+            conn, now=clock.now(), patience_seconds=patience, rules=rules
         )
     return dg.MaterializeResult(
         metadata={
@@ -56,13 +58,14 @@ def settled_catalog(
 ) -> dg.MaterializeResult[None]:
     """Settles the releases that are finished."""
     with core_errors(context), catalog.connect() as conn:
-        report = settle_releases(
-            conn, now=clock.now(), settle_after_seconds=catalog.settle_after_seconds
-        )
+        patience, rules = catalog.settle_after_seconds, rules_in_force(conn)
+        report = settle_releases(conn, now=clock.now(), settle_after_seconds=patience, rules=rules)
     return dg.MaterializeResult(
         metadata={
             "settled": report.settled,
             "complete": report.complete,
             "incomplete": report.incomplete,
+            "reposts_told_apart": report.parted,
+            **{f"folded_by_{rule}": count for rule, count in report.folded.items()},
         }
     )

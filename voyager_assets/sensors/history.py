@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from voyager_assets.assets.header_pass import header_pass
-from voyager_assets.automation import PARTITIONS_PER_RUN, RECOVERY_LANE, RULE_TAG
+from voyager_assets.automation import PARTITIONS_PER_RUN
 from voyager_assets.jobs import history_job
 from voyager_assets.resources import Catalog, Clock
 from voyager_assets.sensors.pacing import NotNow, asking, require_success
@@ -20,10 +19,7 @@ from voyager_assets.sensors.waves import (
     under_way,
     write_cursor,
 )
-from voyager_core.catalog.connect import Connection
-from voyager_core.catalog.stretches import open_stretches, rules_versions, stale_stretches
-from voyager_core.domain.rulesets import RuleSet
-from voyager_core.header_pass.recover import changed_rules, recorded_rulesets
+from voyager_core.catalog.stretches import open_stretches
 from voyager_core.header_pass.tail import REACH
 
 LOOKED_AT = 500
@@ -33,10 +29,10 @@ _ON = dg.DefaultSensorStatus.RUNNING
 @dg.sensor(
     name="index_history",
     job=history_job,
-    minimum_interval_seconds=15,
+    minimum_interval_seconds=30,
     default_status=_ON,
     description="Asks for runs of the header pass over stretches that are not indexed yet: the "
-    "newest ends first, then from the oldest articles on. Switch it off to stop the history.",
+    "newest ends first, then the oldest era of all groups. Switch it off to stop the history.",
 )
 def history_sensor(
     context: dg.SensorEvaluationContext, catalog: Catalog, clock: Clock
@@ -54,35 +50,6 @@ def history_sensor(
         for each in found
     ]
     return next_wave(context, wanted, clock, nothing="everything planned is indexed")
-
-
-@dg.sensor(
-    name="recover_stale_rules",
-    job=history_job,
-    minimum_interval_seconds=300,
-    default_status=_ON,
-    description="When a rule was changed or taken back: asks for runs that read the ranges again "
-    "in which it had dropped something, for that rule alone.",
-)
-def stale_rules_sensor(
-    context: dg.SensorEvaluationContext, catalog: Catalog, clock: Clock
-) -> dg.SensorResult | dg.SkipReason:
-    """Asks for the next wave of the first rule that left stale ranges."""
-    try:
-        require_success(context.instance, history_job.name, clock.now())
-        with asking(catalog) as conn:
-            rule, wanted = _stale(conn, RuleSet())
-    except NotNow as reason:
-        return dg.SkipReason(str(reason))
-    config = {"ops": {header_pass.op.name: {"config": {"rule": rule}}}}
-    return next_wave(
-        context,
-        wanted,
-        clock,
-        nothing="no range is stale",
-        tags={**RECOVERY_LANE, RULE_TAG: rule},
-        run_config=config,
-    )
 
 
 def next_wave(
@@ -116,20 +83,3 @@ def next_wave(
         skip_reason=None if asked else dg.SkipReason(waiting),
         cursor=write_cursor(tried),
     )
-
-
-def _stale(conn: Connection, now: RuleSet) -> tuple[str, list[Wanted]]:
-    """Returns the first changed rule with stale ranges, and the stretches that hold them."""
-    older = [version for version in rules_versions(conn) if version < now.version]
-    recorded = recorded_rulesets(conn) if older else {}
-    changed = {
-        rule
-        for version in older
-        if version in recorded
-        for rule in changed_rules(recorded[version], now)
-    }
-    for rule in sorted(changed):
-        stale = stale_stretches(conn, rule, now.version, limit=LOOKED_AT)
-        if stale:
-            return rule, [Wanted(*each) for each in stale]
-    return "", []

@@ -13,7 +13,7 @@ from voyager_core.errors import VoyagerError
 
 FIRST_WAIT = timedelta(seconds=30)
 LONGEST_WAIT = timedelta(hours=1)
-_RUNS_LOOKED_AT = 10
+_RUNS_LOOKED_AT = 40
 _FINISHED = [
     dg.DagsterRunStatus.SUCCESS,
     dg.DagsterRunStatus.FAILURE,
@@ -54,6 +54,7 @@ def require_success(instance: dg.DagsterInstance, job: str, now: datetime) -> No
     """Returns when the last run of a job did not fail, or long enough ago.
 
     The wait begins with half a minute and is four times as long after each further failure.
+    Runs that failed side by side met the same fault and count as one.
 
     Raises:
         NotNow: the last run failed a short while ago.
@@ -61,15 +62,27 @@ def require_success(instance: dg.DagsterInstance, job: str, now: datetime) -> No
     records = instance.get_run_records(
         dg.RunsFilter(job_name=job, statuses=_FINISHED), limit=_RUNS_LOOKED_AT
     )
-    failures = 0
-    for record in records:
-        if record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
+    failures, began, ended = 0, 0.0, 0.0
+    for record in sorted(records, key=lambda each: each.end_time or 0.0, reverse=True):
+        status = record.dagster_run.status
+        if status == dg.DagsterRunStatus.SUCCESS:
             break
-        failures += 1
+        if status == dg.DagsterRunStatus.CANCELED:
+            # Says nothing about the next one.
+            continue
+        end = record.end_time or 0.0
+        start = end if record.start_time is None else record.start_time
+        if not failures:
+            failures, began, ended = 1, start, end
+        elif end <= began:
+            failures, began = failures + 1, start
+        else:
+            began = min(began, start)
     if not failures:
         return
-    ended = datetime.fromtimestamp(records[0].end_time or 0, tz=now.tzinfo)
-    again = ended + min(FIRST_WAIT * 4 ** (failures - 1), LONGEST_WAIT)
+    wait = min(FIRST_WAIT * 4 ** (failures - 1), LONGEST_WAIT)
+    again = datetime.fromtimestamp(ended, tz=now.tzinfo) + wait
     if now < again:
-        msg = f"the last {failures} runs of {job} failed; the next try is at {again:%H:%M:%S} UTC"
+        what = "run" if failures == 1 else f"{failures} runs in a row"
+        msg = f"the last {what} of {job} failed; the next try is at {again:%H:%M:%S} UTC"
         raise NotNow(msg)

@@ -19,7 +19,7 @@ _NAMED = 5
 @dg.sensor(
     name="plan_newsgroups",
     job=plan_job,
-    minimum_interval_seconds=15,
+    minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Plans newsgroups that were just added, and adds partitions that Dagster does "
     "not know yet.",

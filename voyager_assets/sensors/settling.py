@@ -10,7 +10,7 @@ from voyager_assets.resources import Catalog, Clock
 from voyager_assets.sensors.pacing import NotNow, asking, require_no_run, require_success
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.fragments import count_fragments
-from voyager_core.catalog.ranges import group_progress
+from voyager_core.catalog.progress import last_stored_at
 from voyager_core.header_pass.settle import fragments_are_ready
 
 # Releases settle a day after the last change, so an hour more does not matter.
@@ -74,8 +74,8 @@ def settling_sensor(
 
 def catalog_state(conn: Connection) -> str | None:
     """Returns a text that changes whenever ranges are stored or fragments merged; None at first."""
-    stored = [each.stored_at for each in group_progress(conn) if each.stored_at is not None]
-    return f"{max(stored)} {count_fragments(conn)}" if stored else None
+    stored = last_stored_at(conn)
+    return None if stored is None else f"{stored} {count_fragments(conn)}"
 
 
 def read_cursor(cursor: str | None) -> tuple[str, datetime] | None:

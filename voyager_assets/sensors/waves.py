@@ -1,6 +1,7 @@
 """Runs over stretches in waves: a few at a time, so that the queue stays short and in order."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +11,7 @@ import dagster as dg
 
 from voyager_assets.automation import PARTITIONS_PER_RUN, STRETCHES_TAG, unfinished_runs
 from voyager_assets.partitions import runs_of, stretches
-from voyager_core.domain.ranges import partition_key
+from voyager_core.domain.ranges import parse_partition_key, partition_key
 
 # Runs that are queued or under way at a time.
 MOST_RUNS = 8
@@ -140,8 +141,11 @@ def requests(
 
 
 def _span_text(keys: Sequence[str]) -> str:
-    """Returns keys as the list of runs should show them: `alt.binaries.x/000004 … 000007`."""
-    return keys[0] if len(keys) == 1 else f"{keys[0]} … {keys[-1].rpartition('/')[2]}"
+    """Returns neighbours as the list of runs has room for: `a.b.boneless/4-7`."""
+    group, first = parse_partition_key(keys[0])
+    _, last = parse_partition_key(keys[-1])
+    name = re.sub(r"^alt\.binaries\.", "a.b.", group)
+    return f"{name}/{first}" if first == last else f"{name}/{first}-{last}"
 
 
 def neighbours(ready: Sequence[Wanted]) -> Iterator[list[str]]:
