@@ -5,6 +5,8 @@ import re
 from typing import Final
 from urllib.parse import unquote_plus
 
+from starlette.types import Scope
+
 SECRET_PARAMETERS: Final = frozenset({"apikey", "api_token", "r", "key", "password"})
 _BLOT: Final = "REDACTED"
 # A key that stands where none is read, such as behind `passkey=`; see catalog.keys.KEY_BYTES.
@@ -23,6 +25,12 @@ def redact(address: str) -> str:
     """
     pieces = _SEPARATOR.split(address)
     return _KEY.sub(_BLOT, "".join(map(_redact_piece, pieces)))
+
+
+def request_line(scope: Scope) -> str:
+    """Returns method and address of a request, as a log may show them."""
+    query = scope["query_string"].decode("latin-1")
+    return f"{scope['method']} {redact(scope['path'] + (f'?{query}' if query else ''))}"
 
 
 def _redact_piece(piece: str) -> str:

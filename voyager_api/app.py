@@ -11,8 +11,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from voyager_api import access_log, errors
 from voyager_api.deps import POOL_TIMEOUT_SECONDS, Catalog, Services
+from voyager_api.metrics import Measured
 from voyager_api.newznab.links import parse_base
-from voyager_api.routes import health, newznab_api, nzb, pages, rss
+from voyager_api.routes import (
+    desk_pages,
+    health,
+    login_pages,
+    metrics,
+    newznab_api,
+    nzb,
+    pages,
+    rss,
+)
+from voyager_api.routes.v1 import api as v1
+from voyager_api.routes.visitors import problem_page
+from voyager_api.throttle import Throttle
 from voyager_core.errors import SettingsError
 from voyager_core.settings import Settings, load_settings
 
@@ -55,17 +68,25 @@ def create_app(
         # Its spans would carry the query string, and with it keys, to wherever OTEL_… points.
         telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
     )
-    app.state.services = Services(settings, catalog, base, now or _utc_now)
-    app.add_middleware(_PrefixMiddleware, prefix=unquote(urlsplit(base or "").path))
-    errors.install(app)
-    for module in (newznab_api, nzb, rss, health, pages):
+    bursts = Throttle(settings.api.requests_per_minute, 60)
+    services = Services(settings, catalog, base, now or _utc_now, bursts)
+    app.state.services = services
+    app.add_middleware(Measured, metrics=services.metrics)
+    app.add_middleware(_PathMiddleware, prefix=unquote(urlsplit(base or "").path))
+    errors.install(app, problem_page)
+    for module in (newznab_api, nzb, rss, health, metrics, pages, desk_pages, login_pages):
         app.include_router(module.router)
+    app.include_router(v1.description)
+    app.include_router(v1.router)
     access_log.install()
     return app
 
 
-class _PrefixMiddleware:
-    """Takes the configured path prefix off an address; a proxy may have done it already."""
+class _PathMiddleware:
+    """Takes the configured path prefix off an address; a proxy may have done it already.
+
+    Programs put two slashes where people end the address of a server with one.
+    """
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app = app
@@ -73,9 +94,12 @@ class _PrefixMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
+        if path.startswith("//"):
+            path = f"/{path.lstrip('/')}"
         if self._prefix and f"{path}/".startswith(f"{self._prefix}/"):
-            # In place, because the answer to a failure is chosen by the outer scope's path.
-            scope["path"] = path.removeprefix(self._prefix) or "/"
+            path = f"/{path.removeprefix(self._prefix).lstrip('/')}"
+        # In place, because the answer to a failure is chosen by the outer scope's path.
+        scope["path"] = path
         await self._app(scope, receive, send)
 
 

@@ -2,22 +2,28 @@
 
 import base64
 import binascii
+import ipaddress
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Final
 
 import psycopg
 from fastapi import Depends, Request
 
+from voyager_api.metrics import Metrics
 from voyager_api.newznab.errors import incorrect_parameter
 from voyager_api.newznab.links import Links, base_of_request
-from voyager_api.newznab.parameters import Parameters
+from voyager_api.newznab.parameters import Form, Parameters
+from voyager_api.paging import Snapshots
+from voyager_api.scopes import note_parameters
+from voyager_api.throttle import Recent, Throttle
 from voyager_core.catalog.connect import Connection, Pool, database_dsn, open_pool
 from voyager_core.catalog.errors import CatalogUnavailable, catalog_errors
+from voyager_core.catalog.progress import GroupStatus, group_status
 from voyager_core.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -27,6 +33,14 @@ POOL_TIMEOUT_SECONDS: Final = 5.0
 STATEMENT_TIMEOUT_SECONDS: Final = 10.0
 # After this long without a database the pool forgets its growing pauses and tries at once again.
 _RECONNECT_SECONDS: Final = 5.0
+# What addresses for people and for programs take; POST with a form is what some programs send.
+PAGE_METHODS: Final = ["GET", "HEAD"]
+PROGRAM_METHODS: Final = ["GET", "HEAD", "POST"]
+WRONG_KEYS_PER_MINUTE: Final = 60
+PASSWORD_SECONDS: Final = 900
+PASSWORDS_OF_NAME: Final = 10
+PASSWORDS_OF_CLIENT: Final = 50
+STATUS_KEPT: Final = timedelta(seconds=15)
 _MAX_BODY: Final = 65_536
 
 
@@ -61,6 +75,17 @@ class Catalog:
                 msg = "the catalog's schema is older than this program; `voyager up` migrates it"
                 raise CatalogUnavailable(msg) from error
 
+    def pool_numbers(self) -> dict[str, int]:
+        """Returns how many connections there may be, are, are idle, and are waited for."""
+        with self._lock:
+            stats = {} if self._pool is None else self._pool.get_stats()
+        return {
+            "max": self.settings.api.workers_pool_size,
+            "open": stats.get("pool_size", 0),
+            "idle": stats.get("pool_available", 0),
+            "waiting": stats.get("requests_waiting", 0),
+        }
+
     def close(self) -> None:
         """Closes the pool; a later request would open it again."""
         with self._lock:
@@ -85,6 +110,28 @@ class Catalog:
             return self._pool
 
 
+@dataclass(slots=True)
+class GroupStatuses:
+    """How far the newsgroups are, which takes too long to add up for every request."""
+
+    _known: list[GroupStatus] = field(default_factory=list)
+    _made_at: datetime | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, conn: Connection, now: datetime) -> list[GroupStatus]:
+        """Returns it, `STATUS_KEPT` old at most.
+
+        Raises:
+            CatalogUnavailable: the database does not answer.
+        """
+        with self._lock:
+            # A clock that was set back must not keep it for hours.
+            if self._made_at is None or not self._made_at <= now < self._made_at + STATUS_KEPT:
+                self._known = group_status(conn, at=now)
+                self._made_at = now
+            return self._known
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What one application is made of.
@@ -92,12 +139,39 @@ class Services:
     Attributes:
         base: the configured external address, None = by `base_of_request`.
         now: the clock, in UTC.
+        bursts: what each key asked for lately.
+        wrong_keys: the wrong keys that each client presented lately.
+        passwords_of_name: the wrong passwords that each client tried for each name lately.
+        passwords_of_client: the same for all names together.
+        good_keys: digests of keys that were good lately.
+        snapshots: the lists that are being paged through.
+        metrics: what was answered.
     """
 
     settings: Settings
     catalog: Catalog
     base: str | None
     now: Callable[[], datetime]
+    bursts: Throttle
+    wrong_keys: Throttle = field(default_factory=lambda: Throttle(WRONG_KEYS_PER_MINUTE, 60))
+    passwords_of_name: Throttle = field(
+        default_factory=lambda: Throttle(PASSWORDS_OF_NAME, PASSWORD_SECONDS)
+    )
+    passwords_of_client: Throttle = field(
+        default_factory=lambda: Throttle(PASSWORDS_OF_CLIENT, PASSWORD_SECONDS)
+    )
+    good_keys: Recent = field(default_factory=Recent)
+    snapshots: Snapshots = field(default_factory=Snapshots)
+    metrics: Metrics = field(default_factory=Metrics)
+    _statuses: GroupStatuses = field(default_factory=GroupStatuses)
+
+    def group_status(self, conn: Connection) -> list[GroupStatus]:
+        """Returns how far the newsgroups are, some seconds old at most.
+
+        Raises:
+            CatalogUnavailable: the database does not answer.
+        """
+        return self._statuses.get(conn, self.now())
 
     def links(self, request: Request, key: str = "") -> Links:
         """Returns the link maker for a request (NZ-18)."""
@@ -115,22 +189,49 @@ def get_services(request: Request) -> Services:
     return services
 
 
+def client_of(request: Request) -> str:
+    """Returns whom a limit counts: an IPv4 address, or the 64 bits of IPv6 that one client has."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address.packed, 64), strict=False))
+
+
 async def read_parameters(request: Request) -> Parameters:
     """Returns the parameters of the address and of a form body, whatever the method.
 
     Raises:
         NewznabError: 201 for a body that is larger than any request.
     """
-    queries = [request.scope["query_string"]]
+    parameters = Parameters.from_query(request.scope["query_string"], await _read_body(request))
+    note_parameters(request.scope, parameters)
+    return parameters
+
+
+async def read_form(request: Request) -> Form:
+    """Returns the fields of a form's body; those of the address do not count.
+
+    Raises:
+        NewznabError: 201 for a body that is larger than any request.
+    """
+    return Form.from_query(await _read_body(request))
+
+
+async def _read_body(request: Request) -> bytes:
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = bytearray()
     if request.method == "POST" and content_type == "application/x-www-form-urlencoded":
-        body = bytearray()
         async for piece in request.stream():
             body += piece
             if len(body) > _MAX_BODY:
                 raise incorrect_parameter("body")
-        queries.append(bytes(body))
-    return Parameters.from_query(*queries)
+    return bytes(body)
 
 
 def presented_key(parameters: Parameters, headers: Mapping[str, str]) -> str:
@@ -159,3 +260,4 @@ def presented_key(parameters: Parameters, headers: Mapping[str, str]) -> str:
 
 ServicesDep = Annotated[Services, Depends(get_services)]
 ParametersDep = Annotated[Parameters, Depends(read_parameters)]
+FormDep = Annotated[Form, Depends(read_form)]

@@ -86,12 +86,12 @@ def respond(answer: Answer, request_headers: Mapping[str, str]) -> Response:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Returns whether an Accept-Encoding header allows gzip."""
+    """Returns whether an Accept-Encoding header allows gzip, by name or else by `*`."""
+    allowed: dict[str, bool] = {}
     for part in accept_encoding.lower().split(","):
         coding, _, weight = part.partition(";")
-        if coding.strip() in {"gzip", "x-gzip", "*"}:
-            return not _Q_ZERO.fullmatch(weight.strip())
-    return False
+        allowed[coding.strip()] = not _Q_ZERO.fullmatch(weight.strip())
+    return next((allowed[name] for name in ("gzip", "x-gzip", "*") if name in allowed), False)
 
 
 def _names(if_none_match: str, tag: str) -> bool:

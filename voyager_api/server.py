@@ -1,47 +1,29 @@
 """The API's process: `python -m voyager_api.server`.
 
-uvicorn must run with h11: its other parser lower-cases header names on the wire, and NZBGet
-compares `X-DNZB-…` exactly (NZ-17).
+uvicorn must run with h11 (see `transport`): its other parser lower-cases header names on the
+wire, and NZBGet compares `X-DNZB-…` exactly (NZ-17).
 """
 
 import logging
 import sys
-from urllib.parse import quote_from_bytes
 
-import h11
 import uvicorn
-from fastapi import FastAPI
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.types import ASGIApp
 
 from voyager_api.app import create_app
 from voyager_api.newznab.links import is_loopback
+from voyager_api.transport import IDLE_SECONDS, MAX_CONNECTIONS, ReadBodies, TolerantProtocol
 from voyager_core.errors import VoyagerError
 from voyager_core.logs import configure_logging
 from voyager_core.settings import Settings, load_settings
 
 logger = logging.getLogger(__name__)
 
-_ASCII = bytes(range(128))
 
-
-class TolerantProtocol(H11Protocol):
-    """HTTP/1 that takes addresses with bare UTF-8, as people type them into curl.
-
-    h11 refuses a byte above 127 in a request line; it is percent-encoded here instead.
-    """
-
-    def data_received(self, data: bytes) -> None:
-        """Hands bytes on, in ASCII as far as the request line goes."""
-        if not data.isascii() and self.conn.their_state is h11.IDLE:
-            line, end, rest = data.partition(b"\r\n")
-            data = quote_from_bytes(line, safe=_ASCII).encode() + end + rest
-        super().data_received(data)
-
-
-def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
+def server_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
     """Returns how uvicorn runs the application."""
     return uvicorn.Config(
-        app,
+        ReadBodies(app),
         host=settings.api.host,
         port=settings.api.port,
         http=TolerantProtocol,
@@ -51,6 +33,8 @@ def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         log_config=None,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=15,
     )
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from voyager_api.newznab.caps import CapsCategory
 from voyager_api.newznab.results import Category
-from voyager_core.domain.categories import (
+from voyager_core.domain.category_names import (
     CATEGORY_NAMES,
     MISC,
     parent_category,

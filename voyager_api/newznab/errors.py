@@ -93,9 +93,9 @@ def function_not_available(name: str) -> NewznabError:
     return NewznabError(ErrorCode.FUNCTION_NOT_AVAILABLE, f"Function not available ({name[:40]})")
 
 
-def no_such_item() -> NewznabError:
-    """The id is well formed or not, but no release has it."""
-    return NewznabError(ErrorCode.NO_SUCH_ITEM, "No such item")
+def no_such_item(description: str = "No such item") -> NewznabError:
+    """The id is well formed or not, but no release has it, or not what is asked of it."""
+    return NewznabError(ErrorCode.NO_SUCH_ITEM, description)
 
 
 def limit_reached(retry_after_seconds: float) -> NewznabError:

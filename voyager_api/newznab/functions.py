@@ -20,6 +20,7 @@ class Function(StrEnum):
     BOOK = "book"
     DETAILS = "details"
     COMMENTS = "comments"
+    NFO = "getnfo"
     GET = "get"
 
 
@@ -34,11 +35,13 @@ _NAMES = {
     Function.BOOK: "book b books book-search",
     Function.DETAILS: "details d",
     Function.COMMENTS: "comments co",
+    Function.NFO: "getnfo gn n nfo info",
     Function.GET: "get g",
 }
 _OFFERED = {name: function for function, names in _NAMES.items() for name in names.split()}
-_OTHERS = ("getnfo gn n nfo info", "commentadd cartadd cartdel", "user register nzbadd indexers")
-_NOT_OFFERED = frozenset(name for names in _OTHERS for name in names.split())
+_NOT_OFFERED = frozenset(
+    {"commentadd", "cartadd", "cartdel", "user", "register", "nzbadd", "indexers"}
+)
 
 
 def function_of(name: str) -> Function:

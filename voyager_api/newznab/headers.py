@@ -10,6 +10,8 @@ from urllib.parse import quote
 from voyager_api.newznab.xml import clean_line
 
 _MAX_NAME_BYTES: Final = 196
+# Proxies and HTTP libraries refuse an answer for a header of some thousands of bytes.
+_MAX_VALUE_BYTES: Final = 1000
 _NOT_IN_FILE_NAMES: Final = dict.fromkeys(map(ord, '"\\/:*?<>|;%'), " ")
 
 
@@ -54,9 +56,9 @@ def dnzb_headers(*, name: str, category: str, details_url: str) -> list[tuple[by
     headers = []
     for header, value in values.items():
         try:
-            encoded = clean_line(value).strip().encode("latin-1")
+            encoded = clean_line(value).encode("latin-1").strip()[:_MAX_VALUE_BYTES].strip()
         except UnicodeEncodeError:
             continue
-        if encoded.strip():
-            headers.append((header.encode(), encoded.strip()))
+        if encoded:
+            headers.append((header.encode(), encoded))
     return headers

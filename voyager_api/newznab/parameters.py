@@ -86,6 +86,25 @@ class Parameters:
         return any(name in self._values for name in names)
 
 
+class Form(Parameters):
+    """The fields of a form, of which some are taken exactly as they were typed."""
+
+    __slots__ = ("_typed",)
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._typed = dict(pairs)
+        super().__init__(self._typed.items())
+
+    def raw(self, name: str) -> str:
+        """Returns a field as it was typed, such as a password with a blank at its end."""
+        return self._typed.get(name, "")
+
+
+def wants_json(parameters: Parameters) -> bool:
+    """Returns whether `o=json` is asked for."""
+    return parameters.first("o").lower() == "json"
+
+
 def _decode(encoded: bytes) -> str:
     raw = unquote_to_bytes(encoded.replace(b"+", b" "))
     try:

@@ -163,8 +163,10 @@ def _limit(asked: int | None) -> int:
 
 def _ages(parameters: Parameters) -> tuple[int | None, int | None]:
     youngest, oldest = parameters.integer("minage"), parameters.integer("maxage")
+    # No day at all is never meant: other servers read it as no limit.
+    oldest = oldest or None
     if youngest == oldest:
-        # Prowlarr sends its age limit in both; an empty window is never meant (NZ-22).
+        # Prowlarr sends its age limit in both (NZ-22).
         youngest = None
     return (
         None if youngest is None else min(youngest, _MAX_DAYS),

@@ -66,25 +66,40 @@ class Item:
     episode: int | None = None
     password: int | None = None
     completion: int | None = None
+    year: int | None = None
+    resolution: int | None = None
+    language: str | None = None
+    team: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ApiLimits:
-    """What a key has used in the last 24 hours, and how much it may; None = no limit."""
+    """What a key has used in the last 24 hours, and how much it may; None = no limit.
+
+    Attributes:
+        oldest_request_at: when the oldest counted request was made; after 24 hours it is free.
+        oldest_grab_at: likewise for downloads.
+    """
 
     requests: int
     grabs: int
     max_requests: int | None = None
     max_grabs: int | None = None
+    oldest_request_at: datetime | None = None
+    oldest_grab_at: datetime | None = None
 
     def attributes(self) -> list[tuple[str, str | int]]:
         """Returns the numbers in the lower-case spelling that Hydra reads; [] without limits."""
-        numbers: list[tuple[str, str | int]] = []
+        told: list[tuple[str, str | int]] = []
         if self.max_requests is not None:
-            numbers += [("apicurrent", self.requests), ("apimax", self.max_requests)]
+            told += [("apicurrent", self.requests), ("apimax", self.max_requests)]
+            if self.oldest_request_at is not None:
+                told.append(("apioldesttime", rfc2822(self.oldest_request_at)))
         if self.max_grabs is not None:
-            numbers += [("grabcurrent", self.grabs), ("grabmax", self.max_grabs)]
-        return numbers
+            told += [("grabcurrent", self.grabs), ("grabmax", self.max_grabs)]
+            if self.oldest_grab_at is not None:
+                told.append(("graboldesttime", rfc2822(self.oldest_grab_at)))
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +145,16 @@ def attributes_of(item: Item) -> Iterator[tuple[str, str]]:
         "episode": item.episode,
         "password": item.password,
         "completion": item.completion,
+        "year": item.year,
     }
     for name, value in numbers.items():
         if value is not None:
             yield name, str(value)
+    if item.resolution is not None:
+        yield "resolution", f"{item.resolution}p"
+    for name, text in (("language", item.language), ("team", item.team)):
+        if text and (line := clean_line(text).strip()):
+            yield name, line
 
 
 def summary_of(item: Item) -> str:
@@ -190,7 +211,7 @@ def feed_json(feed: Feed, links: Links) -> dict[str, object]:
         {
             "title": clean_line(item.name),
             "guid": links.details(item.release_id),
-            "link": links.nzb(item.release_id),
+            "link": (links.nzb if feed.nzb_links else links.details)(item.release_id),
             "comments": f"{links.details(item.release_id)}#comments",
             "pubDate": rfc2822(item.listed_at),
             "category": item.category.label,

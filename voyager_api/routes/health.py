@@ -6,7 +6,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from voyager_api import responses
-from voyager_api.deps import ServicesDep
+from voyager_api.deps import PAGE_METHODS, ServicesDep
 from voyager_api.responses import Answer
 from voyager_api.schemas import Health, Readiness
 from voyager_core.catalog.migrate import check_schema
@@ -15,7 +15,6 @@ from voyager_core.errors import VoyagerError
 
 logger = logging.getLogger(__name__)
 router = APIRouter()
-METHODS: Final = ["GET", "HEAD"]
 
 _NO_RELEASE: Final = (
     "no release yet: Test in Sonarr and its relatives fails until the first is listed"
@@ -23,14 +22,14 @@ _NO_RELEASE: Final = (
 
 
 # Not in a thread: it must answer while every thread waits for the database.
-@router.api_route("/healthz", methods=METHODS)
+@router.api_route("/healthz", methods=PAGE_METHODS)
 async def healthz(request: Request) -> Response:
     """Says that the process is alive."""
     answer = Answer(Health().model_dump_json().encode(), responses.JSON)
     return responses.respond(answer, request.headers)
 
 
-@router.api_route("/readyz", methods=METHODS)
+@router.api_route("/readyz", methods=PAGE_METHODS)
 def readyz(request: Request, services: ServicesDep) -> Response:
     """Says whether the catalog answers with the schema of this program, 503 when not."""
     readiness = _readiness(services)

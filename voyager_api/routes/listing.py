@@ -1,26 +1,70 @@
 """From search requests to the catalog, and from its rows to what readers get."""
 
+from dataclasses import replace
+
+from fastapi import Request, Response
+
+from voyager_api import responses
+from voyager_api.deps import Services
 from voyager_api.newznab.categories import filed_under
+from voyager_api.newznab.parameters import Parameters, wants_json
 from voyager_api.newznab.requests import SearchRequest
-from voyager_api.newznab.results import Feed, Item
+from voyager_api.newznab.results import Feed, Item, feed_json, feed_xml
+from voyager_api.responses import Answer
+from voyager_api.routes.access import Caller
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.releases import Release
-from voyager_core.catalog.search import SearchQuery, search
+from voyager_core.catalog.search import SearchQuery, releases_of, search
 
 TITLE = "Voyager"
 
 
-def find(conn: Connection, request: SearchRequest) -> Feed:
-    """Returns the page that a request asks for.
+def find(conn: Connection, services: Services, caller: Caller, request: SearchRequest) -> Feed:
+    """Returns the page that a request asks for, from the list that its first page was cut from.
 
     Raises:
         CatalogUnavailable: the database does not answer, or not in time.
     """
     if request.matches_nothing:
         return Feed(TITLE, offset=request.offset)
-    page = search(conn, to_query(request))
-    items = tuple(to_item(release) for release in page.items)
-    return Feed(TITLE, items, total=page.total, offset=request.offset)
+    total, releases = _page(conn, services, caller, to_query(request))
+    return Feed(TITLE, tuple(map(to_item, releases)), total=total, offset=request.offset)
+
+
+def _page(
+    conn: Connection, services: Services, caller: Caller, query: SearchQuery
+) -> tuple[int, list[Release]]:
+    name = (caller.api_key.api_key_id, replace(query, limit=0, offset=0))
+    now = services.now()
+    if query.offset and (
+        kept := services.snapshots.page(name, offset=query.offset, limit=query.limit, now=now)
+    ):
+        total, ids = kept
+        return total, releases_of(conn, ids)
+    page = search(conn, query, with_ids=True)
+    if page.total > query.offset + len(page.items):
+        services.snapshots.keep(name, page.ids, now)
+    else:
+        services.snapshots.forget(name)
+    return page.total, page.items
+
+
+def answer_feed(
+    request: Request,
+    services: Services,
+    parameters: Parameters,
+    caller: Caller,
+    feed: Feed,
+    *,
+    cacheable: bool = False,
+) -> Response:
+    """Returns a feed in the form that the request asks for."""
+    links = services.links(request, caller.key)
+    if wants_json(parameters):
+        body, media_type = responses.json_bytes(feed_json(feed, links)), responses.JSON
+    else:
+        body, media_type = feed_xml(feed, links), responses.RSS
+    return responses.respond(Answer(body, media_type, cacheable=cacheable), request.headers)
 
 
 def to_query(request: SearchRequest) -> SearchQuery:
@@ -61,4 +105,8 @@ def to_item(release: Release) -> Item:
         episode=release.episode,
         password=release.password if release.password >= 0 else None,
         completion=release.completion,
+        year=release.year,
+        resolution=release.resolution,
+        language=release.language,
+        team=release.team,
     )

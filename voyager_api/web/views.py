@@ -5,12 +5,23 @@ from datetime import UTC, datetime
 from typing import Final
 
 from voyager_api.newznab.links import is_loopback
-from voyager_api.web.pages import age_text, number_text, size_text
+from voyager_api.web.pages import LONGEST_NAME, age_text, counted, number_text, size_text
 from voyager_core.catalog.groups import Newsgroup
 from voyager_core.catalog.releases import CatalogCounts, Release
-from voyager_core.domain.categories import category_label
+from voyager_core.domain.category_names import category_label
+from voyager_core.domain.completeness import Completeness
 from voyager_core.settings import Settings
 
+_COMPLETENESS: Final = {
+    Completeness.UNKNOWN: "not known: the subjects announce no total",
+    Completeness.COMPLETE: "yes",
+    Completeness.REPAIRABLE: "no, but the recovery files hold enough to make it good",
+    Completeness.INCOMPLETE: "no, more is missing than can be made good",
+}
+_INCOMPLETE: Final = {
+    Completeness.REPAIRABLE: "repairable",
+    Completeness.INCOMPLETE: "incomplete",
+}
 _PASSWORDS: Final = {
     -1: "not known",
     0: "none needed",
@@ -30,6 +41,7 @@ class Row:
     files: int
     age: str
     posted_text: str
+    incomplete: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +54,13 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a person has yet to do, and the command or setting that does it."""
+    """What a person has yet to do, and the command, setting or page that does it."""
 
     title: str
     text: str
     command: str = ""
+    link: str = ""
+    link_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,11 @@ UNREACHABLE: Final = Problem(
 )
 
 
+def sentence(text: str) -> str:
+    """Returns a message as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def row_of(release: Release, now: datetime) -> Row:
     """Returns a release as a line of a list."""
     return Row(
@@ -74,6 +93,7 @@ def row_of(release: Release, now: datetime) -> Row:
         files=release.files,
         age=age_text(release.posted_at, now),
         posted_text=_date(release.posted_at),
+        incomplete=_INCOMPLETE.get(release.completeness, ""),
     )
 
 
@@ -98,6 +118,7 @@ def steps_of(
     groups: list[Newsgroup],
     counts: CatalogCounts,
     has_key: bool,
+    may_set_up: bool,
 ) -> list[Step]:
     """Returns what is missing for a working installation, in the order to do it."""
     steps: list[Step] = []
@@ -126,12 +147,23 @@ def steps_of(
                 "voyager ranges",
             )
         )
+    if may_set_up:
+        steps.append(
+            Step(
+                "An account.",
+                "Until there is one, these pages open on this machine only.",
+                link="/setup",
+                link_text="Make an account",
+            )
+        )
     if not has_key:
         steps.append(
             Step(
                 "A key for each program.",
                 "It is shown once; enter it in the program's settings:",
                 "voyager keys create sonarr",
+                link="/settings",
+                link_text="Make one here",
             )
         )
     if settings.api.external_url is None and not is_loopback(settings.api.host):
@@ -157,14 +189,17 @@ def facts_of(release: Release, now: datetime) -> list[Fact]:
         Fact("Files", _of(release.files, release.files_expected)),
         Fact("Articles", _of(release.segments, release.segments_expected)),
     ]
-    if release.completion is not None:
-        facts.append(Fact("Complete", f"{release.completion} %"))
+    complete = _COMPLETENESS[release.completeness]
+    share = f" ({release.completion} %)" if release.completion is not None else ""
+    facts.append(Fact("Complete", complete + share))
     facts += [
         Fact("Recovery files", "yes" if release.has_par2 else "none found"),
         Fact("Password", _PASSWORDS.get(release.password, "not known")),
         Fact("State", "finished" if release.settled_at else "more may come"),
-        Fact("Fetched", f"{release.grabs} time{'s' if release.grabs != 1 else ''}"),
+        Fact("Fetched", counted(release.grabs, "time")),
     ]
+    if len(release.name) > LONGEST_NAME:
+        facts.append(Fact("Whole name", release.name))
     return facts
 
 
