@@ -13,6 +13,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from tests.reference.facts import category_of, parse_episode
 from tests.support import spans
 from tests.support.postgres import TEMPLATE
 from voyager_api.app import create_app
@@ -21,8 +22,6 @@ from voyager_core.catalog.connect import Connection, connect, with_database
 from voyager_core.catalog.embedded import EmbeddedPostgres
 from voyager_core.catalog.keys import create_key
 from voyager_core.catalog.releases import public_id
-from voyager_core.domain.categories import category_of
-from voyager_core.domain.episodes import parse_episode
 from voyager_core.settings import ApiSettings, Settings
 
 BASE = "https://index.example/voyager"
@@ -76,7 +75,7 @@ def read_error(response: httpx.Response) -> tuple[int, int, str]:
     return response.status_code, int(root.attrib["code"]), root.attrib["description"]
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """A server that tells when it listens."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -122,7 +121,7 @@ def serving(settings: Settings, *, app: FastAPI | None = None, **application: An
     """Runs the server in a thread, as the process does, and yields its address."""
     config = server_config(settings, app or create_app(settings, **application))
     config.port = 0
-    server = _Server(config)
+    server = Server(config)
     thread = threading.Thread(target=server.run, name="api", daemon=True)
     thread.start()
     try:

@@ -138,7 +138,11 @@ def test_nz15_the_limit_of_downloads_is_429_and_searches_go_on(postgres_server):
         assert read_error(response) == (429, 500, "Request limit reached")
         assert int(response.headers["retry-after"]) > 86_000
         limits = api.feed(t="search").find(f"{NS}apilimits")
-        assert limits.attrib == {"grabcurrent": "2", "grabmax": "2"}
+        assert limits.attrib == {
+            "grabcurrent": "2",
+            "grabmax": "2",
+            "graboldesttime": "Sat, 02 Mar 2024 00:00:00 +0000",
+        }
         api.now[0] += timedelta(hours=24, seconds=11)
         assert api.client.get(link).status_code == 200
 
@@ -171,7 +175,7 @@ def test_a_merged_releases_old_id_still_gives_the_nzb(api):
     assert public_id in response.headers["x-dnzb-details"]
 
 
-def test_a_damaged_chunk_is_500_without_details(api):
+def test_a_damaged_release_is_404_so_that_clients_take_another_and_stay(api):
     broken = Upload("Broken.Show.S01E01.720p")
     index_uploads(api.conn, [broken], posted_at=POSTED_AT, group="alt.binaries.broken")
     _, link = item_of(api, broken)
@@ -179,4 +183,9 @@ def test_a_damaged_chunk_is_500_without_details(api):
         "update chunk set payload = '\\xff00ff' where release_id ="
         " (select release_id from release where name like 'Broken%')"
     )
-    assert read_error(api.client.get(link)) == (500, 900, "Unknown error")
+    told = (404, 300, "What is stored of it is damaged")
+    assert read_error(api.client.get(link)) == told
+    path = link.partition("?")[0].replace("/getnzb/", "/download/")
+    page = api.client.get(path)
+    assert page.status_code == 404
+    assert "What is stored of it is damaged." in page.text

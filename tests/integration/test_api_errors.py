@@ -16,7 +16,7 @@ from tests.integration.api_support import (
     shared_database,
 )
 from voyager_api.app import create_app
-from voyager_api.routes import newznab_api
+from voyager_api.routes import newznab_api, pages
 from voyager_core.catalog.connect import connect
 from voyager_core.settings import ApiSettings, Settings
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.postgres
 @pytest.fixture(scope="module")
 def api(postgres_server):
     with shared_database(postgres_server) as database, open_api(database) as api:
-        add_releases(api.conn, "Some.Show.S01E01.1080p.WEB.h264-GRP")
+        api.ids = add_releases(api.conn, "Some.Show.S01E01.1080p.WEB.h264-GRP")
         yield api
 
 
@@ -41,7 +41,8 @@ def assert_well_formed(response):
         "application/xml",
         "application/rss+xml",
     }
-    assert int(response.headers["content-length"]) >= 0
+    if "content-encoding" not in response.headers:
+        assert int(response.headers["content-length"]) == len(response.content)
     return ET.fromstring(response.content)
 
 
@@ -54,7 +55,10 @@ def assert_well_formed(response):
         ("t=anime", (200, 202, "No such function (anime)")),
         ("t=user", (200, 203, "Function not available (user)")),
         ("t=cartadd&id=1", (200, 203, "Function not available (cartadd)")),
-        ("t=getnfo&id=1", (200, 203, "Function not available (getnfo)")),
+        ("t=commentadd&guid=1", (200, 203, "Function not available (commentadd)")),
+        ("t=indexers", (200, 203, "Function not available (indexers)")),
+        ("t=getnfo&apikey={key}", (200, 200, "Missing parameter (id)")),
+        ("t=nfo&id=0123456789abcdef00&apikey={key}", (200, 300, "No such item")),
         ("t=register", (200, 203, "Function not available (register)")),
         ("t=details&apikey={key}", (200, 200, "Missing parameter (id)")),
         ("t=details&id=x&apikey={key}", (200, 300, "No such item")),
@@ -155,21 +159,82 @@ def test_a_huge_body_is_refused(api):
     assert read_error(response) == (200, 201, "Incorrect parameter (body)")
 
 
-@pytest.mark.parametrize("path", ["/api?t=caps", "/api?t=search&apikey={key}", "/healthz", "/"])
+GROUP = "alt.binaries.test"
+READABLE = (
+    "/",
+    "/?q=some",
+    "/details/{id}",
+    "/groups",
+    f"/groups/{GROUP}",
+    "/rules",
+    "/settings",
+    "/setup",
+    "/static/voyager.css",
+    "/robots.txt",
+    "/healthz",
+    "/readyz",
+    "/api?t=caps",
+    "/api?t=search&apikey={key}",
+    "/rss?t=0&apikey={key}",
+    "/api/v1/releases?apikey={key}",
+    "/api/v1/releases/facets?apikey={key}",
+    "/api/v1/releases/{id}?apikey={key}",
+    "/api/v1/groups?apikey={key}",
+    f"/api/v1/groups/{GROUP}/coverage?apikey={{key}}",
+    f"/api/v1/groups/{GROUP}/ranges?apikey={{key}}",
+    "/api/v1/rules?apikey={key}",
+    "/api/v1/rules/x/samples?apikey={key}",
+    "/api/v1/health?apikey={key}",
+    "/api/v1/openapi.json",
+)
+
+
+@pytest.mark.parametrize("path", READABLE)
 def test_head_has_the_length_of_the_body_and_no_body(api, path):
-    path = path.format(key=api.key)
+    path = path.format(key=api.key, id=api.ids[0])
     plain = {"Accept-Encoding": "identity"}
     got, head = api.client.get(path, headers=plain), api.client.head(path, headers=plain)
-    assert head.status_code == 200
+    assert head.status_code == got.status_code == 200
     assert head.content == b""
     assert head.headers["content-length"] == str(len(got.content))
+    assert head.headers["content-type"] == got.headers["content-type"]
+
+
+@pytest.mark.parametrize("path", ["/login", "/logout", "/settings/keys", "/settings/keys/revoke"])
+def test_addresses_of_forms_lead_to_a_page_when_they_are_opened(api, path):
+    for method in ("GET", "HEAD"):
+        response = api.client.request(method, path)
+        assert response.status_code == 303
+        there = response.headers["location"].removeprefix("/voyager")
+        assert api.client.get(there).status_code == 200
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_other_methods_are_refused_as_xml(api, method):
     response = ask(api, "t=caps", method)
     assert read_error(response) == (405, 900, "Method Not Allowed")
-    assert "GET" in response.headers["allow"]
+    assert response.headers["allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/", "GET, HEAD"),
+        ("/details/x", "GET, HEAD"),
+        ("/static/voyager.css", "GET, HEAD"),
+        ("/healthz", "GET, HEAD"),
+        ("/api/v1/groups", "GET, HEAD"),
+        ("/login", "GET, HEAD, POST"),
+        ("/settings/password", "GET, HEAD, POST"),
+        ("/getnzb/x.nzb", "GET, HEAD, POST"),
+        ("/rss", "GET, HEAD, POST"),
+    ],
+)
+def test_a_refused_method_is_told_which_ones_are_taken(api, path, allowed):
+    response = api.client.request("DELETE", path)
+    assert response.status_code == 405
+    assert response.headers["allow"] == allowed
+    assert api.client.delete(f"/voyager{path}").headers["allow"] == allowed
 
 
 @pytest.mark.parametrize("path", ["/api/v9", "/rssx", "/getnzb/a/b", "/api/%00", "/api//"])
@@ -177,10 +242,38 @@ def test_unknown_addresses_of_the_protocol_are_404_as_xml(api, path):
     assert read_error(api.client.get(path))[:2] == (404, 300)
 
 
-def test_unknown_pages_are_a_line_of_text(api):
+@pytest.mark.parametrize("path", ["//api", "///api/", "/voyager//api", "//voyager/api"])
+def test_slashes_that_were_joined_wrongly_do_not_hide_the_api(api, path):
+    url = str(api.client.base_url).rstrip("/") + path
+    assert b"<caps>" in httpx.get(f"{url}?t=caps").content
+
+
+def test_unknown_addresses_are_a_line_to_programs_and_a_page_to_people(api):
     response = api.client.get("/nowhere")
     assert response.status_code == 404
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.text == "Not Found\n"
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for method, path, status in (
+        ("GET", "/nowhere", 404),
+        ("GET", "/groups/", 404),
+        ("GET", "/static/x", 404),
+        ("POST", "/groups", 405),
+    ):
+        page = api.client.request(method, path, headers=browser)
+        assert page.status_code == status
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert "content-security-policy" in page.headers
+        assert 'href="/voyager/"' in page.text
+        assert "<h1>" in page.text
+    assert page.headers["allow"] == "GET, HEAD"
+
+
+def test_what_a_form_asks_for_decides_how_its_failure_is_told(api):
+    form = {"t": "get", "id": "x", "apikey": api.key}
+    assert read_error(api.client.post("/api", data=form)) == (404, 300, "No such item")
+    wrong = api.client.post("/api", data={"t": "search", "o": "json", "apikey": "wrong"})
+    assert wrong.json() == {"code": "100", "description": "Incorrect user credentials"}
 
 
 def test_nz28_an_unforeseen_failure_is_500_with_code_900_and_no_traceback(api, monkeypatch):
@@ -192,6 +285,16 @@ def test_nz28_an_unforeseen_failure_is_500_with_code_900_and_no_traceback(api, m
     response = ask(api, f"t=search&apikey={api.key}")
     assert read_error(response) == (500, 900, "Unknown error")
     assert "secret" not in response.text
+    # The server ends it, and a client that went on would lose its next request.
+    assert response.headers["connection"] == "close"
+
+
+def test_an_unforeseen_failure_of_a_page_is_a_page(api, monkeypatch):
+    monkeypatch.setattr(pages, "list_groups", lambda _: 1 / 0)
+    page = api.client.get("/", headers={"Accept": "text/html"})
+    assert page.status_code == 500
+    assert "<h1>That failed</h1>" in page.text
+    assert api.client.get("/").text == "Unknown error\n"
 
 
 def unused_port():
@@ -226,7 +329,10 @@ def test_pages_and_health_say_that_the_database_is_gone(without_database):
     page = httpx.get(f"{without_database}/")
     assert page.status_code == 503
     assert "cannot be reached" in page.text
-    assert httpx.get(f"{without_database}/details/0123456789abcdef00").status_code == 503
+    for path in ("/details/0123456789abcdef00", "/download/0123456789abcdef00.nzb", "/groups"):
+        page = httpx.get(without_database + path, headers={"Accept": "text/html"})
+        assert page.status_code == 503, path
+        assert "cannot be reached" in page.text
     ready = httpx.get(f"{without_database}/readyz")
     assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
     assert "127.0.0.1" not in ready.text

@@ -56,6 +56,14 @@ def test_nz37_dl_chooses_where_items_lead(api):
     ]
 
 
+def test_nz37_json_links_to_what_the_xml_links_to(api):
+    for query in ("t=0", "t=0&dl=1"):
+        xml = ET.fromstring(api.client.get(f"/rss?{query}&r={api.key}").content)
+        document = api.client.get(f"/rss?{query}&o=json&r={api.key}").json()
+        links = [item["link"] for item in document["channel"]["item"]]
+        assert links == [item.findtext("link") for item in xml.iter("item")]
+
+
 @pytest.mark.parametrize("coding", ["gzip", "identity"])
 @pytest.mark.parametrize("path", ["/rss?t=0&r={key}", "/api?t=caps"])
 def test_nz37_an_unchanged_feed_or_caps_is_304(api, path, coding):

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.integration.api_support import NS, add_releases, open_api, read_error, shared_database
+from voyager_api.deps import WRONG_KEYS_PER_MINUTE
 from voyager_core.catalog.keys import create_key, list_keys, revoke_key
 
 pytestmark = pytest.mark.postgres
@@ -102,7 +103,11 @@ def test_nz15_the_limit_of_requests_is_429_with_the_exact_text_and_seconds(datab
     with open_api(database, requests_per_day=3) as api:
         for number in (1, 2, 3):
             limits = api.feed(t="search").find(f"{NS}apilimits")
-            assert limits.attrib == {"apicurrent": str(number), "apimax": "3"}
+            assert limits.attrib == {
+                "apicurrent": str(number),
+                "apimax": "3",
+                "apioldesttime": "Sat, 02 Mar 2024 00:00:00 +0000",
+            }
         response = api.get("/api", t="search")
         assert read_error(response) == (429, 500, "Request limit reached")
         assert 86_000 < int(response.headers["retry-after"]) <= 86_401
@@ -137,3 +142,44 @@ def test_a_bad_request_still_counts_and_a_wrong_key_does_not(database):
         assert api.error(t="search", apikey="wrong")[1] == 100
         assert api.error(t="search", limit="many")[1] == 201
         assert api.feed(t="search").find(f"{NS}apilimits").get("apicurrent") == "2"
+
+
+def test_nz15_a_burst_is_429_until_some_of_the_minute_is_over(database):
+    with open_api(database, requests_per_minute=6) as api:
+        other = create_key(api.conn, "other")
+        for _ in range(6):
+            api.feed(t="search")
+        response = api.get("/api", t="search")
+        assert read_error(response) == (429, 500, "Request limit reached")
+        assert response.headers["retry-after"] == "10"
+        assert read_error(api.get("/api", t="get", id="0" * 18))[1] == 300
+        api.feed(t="search", apikey=other)
+        assert b"<caps>" in api.get("/api", t="caps").content
+        api.now[0] += timedelta(seconds=10)
+        api.feed(t="search")
+        assert api.error(t="search")[:2] == (429, 500)
+
+
+def test_an_address_with_many_wrong_keys_is_told_to_wait_and_known_keys_go_on(database):
+    with open_api(database) as api:
+        api.feed(t="search")
+        late = create_key(api.conn, "not seen yet")
+        for at in range(WRONG_KEYS_PER_MINUTE):
+            assert api.error(t="search", apikey=f"wrong{at}")[1] == 100
+        assert api.error(t="search", apikey="wrong") == (429, 500, "Request limit reached")
+        assert api.error(t="search", apikey=late)[:2] == (429, 500)
+        api.feed(t="search")
+        revoked = next(one for one in list_keys(api.conn) if one.label == "test")
+        revoke_key(api.conn, revoked.api_key_id)
+        assert api.error(t="search")[1] == 100
+        assert api.error(t="search")[:2] == (429, 500)
+        api.now[0] += timedelta(seconds=2)
+        api.feed(t="search", apikey=late)
+
+
+def test_only_a_hash_of_a_key_is_stored(api):
+    plain = create_key(api.conn, "hashed")
+    for table in ("api_key", "api_use", "api_grab", "setting"):
+        for row in api.conn.execute(f"select * from {table}"):
+            assert plain not in repr(row)
+            assert plain.encode() not in [bytes(v) for v in row if isinstance(v, bytes)]

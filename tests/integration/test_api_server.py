@@ -7,10 +7,12 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from tests.integration.api_support import add_releases, shared_database
+from voyager_api.transport import MAX_UNREAD_BODY
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.keys import create_key
 
@@ -103,17 +105,39 @@ def test_http_1_0_without_host_has_links_to_the_socket(served):
     assert f"http://127.0.0.1:{process.port}/getnzb/".encode() in body
 
 
+@pytest.mark.parametrize("path", ["/", "/setup", "/settings", "/groups"])
+def test_a_proxy_that_says_nothing_of_itself_is_not_this_machine(served, path):
+    process, _, _ = served
+    host = f"Host: 127.0.0.1:{process.port}\r\nConnection: close\r\n\r\n".encode()
+    head, _ = process.send(f"GET {path} HTTP/1.1\r\n".encode() + host)
+    assert head[0].startswith(b"HTTP/1.1 200")
+    # What nginx sends without any proxy_set_header.
+    head, body = process.send(f"GET {path} HTTP/1.0\r\n".encode() + host)
+    assert head[0].startswith((b"HTTP/1.1 403", b"HTTP/1.1 303"))
+    assert b"form_token" not in body
+
+
 def test_nz18_a_strange_host_does_not_get_into_links(served):
     process, key, _ = served
     request = f"GET /api?t=search&apikey={key} HTTP/1.0\r\nHost: evil.example\r\n\r\n"
     _, body = process.send(request.encode())
     assert b"evil" not in body
+    assert b"/getnzb/" in body
 
 
 def test_nz17_header_names_keep_their_case_on_the_wire(served):
     process, _, _ = served
     head, _ = process.send(b"GET /api?t=caps HTTP/1.0\r\n\r\n")
     assert {b"Content-Type", b"Content-Length", b"ETag"} <= set(fields(head))
+
+
+def test_without_settings_only_this_machine_is_listened_to(served):
+    process, _, _ = served
+    assert any(f"running on http://{LOOPBACK}:{process.port}" in line for line in process.log)
+    listening = Path(f"/proc/{process.process.pid}/net/tcp").read_text().splitlines()[1:]
+    own = [line.split()[1] for line in listening if line.split()[3] == "0A"]
+    assert f"0100007F:{process.port:04X}" in own
+    assert f"00000000:{process.port:04X}" not in own
 
 
 @pytest.mark.parametrize(
@@ -150,6 +174,31 @@ def test_a_very_long_address_gets_an_answer(served):
     assert b'<error code="201"' in body
 
 
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize("size", [10, 100_000, 900_000])
+def test_an_answer_is_not_lost_to_a_body_that_nobody_reads(served, kind, size):
+    process, key, _ = served
+    head = (
+        f"POST /api?t=caps&apikey={key} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        f"Content-Type: {kind}\r\nContent-Length: {size}\r\n\r\n"
+    )
+    answered, body = process.send(head.encode() + b"a" * size)
+    assert answered[0].startswith(b"HTTP/1.1 200")
+    assert b"<caps>" in body or b'code="201"' in body
+
+
+def test_a_body_without_end_is_answered_and_the_connection_closed(served):
+    process, key, _ = served
+    head = (
+        f"POST /api?t=caps&apikey={key} HTTP/1.1\r\nHost: x\r\n"
+        f"Content-Type: text/plain\r\nContent-Length: {1 << 40}\r\n\r\n"
+    )
+    answered, body = process.send(head.encode() + b"a" * (MAX_UNREAD_BODY + 1))
+    assert answered[0].startswith(b"HTTP/1.1 200")
+    assert b"Connection: close" in answered
+    assert b"<caps>" in body
+
+
 def test_requests_on_one_connection_are_answered_in_turn(served):
     process, _, _ = served
     one = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -172,6 +221,19 @@ def test_no_key_is_in_the_log_and_the_requests_are(postgres_server):
     assert len(re.findall(r'"GET /api\?t=search&.*REDACTED', log)) == 4
     # uvicorn ends orderly and then lets the signal have its way.
     assert process.process.returncode in {0, -signal.SIGTERM}
+
+
+def test_an_address_adds_no_line_to_the_log_and_no_key(postgres_server):
+    key = "0123456789abcdef" * 2
+    with Process(postgres_server.dsn("postgres")) as process:
+        for path in ("details", "getnzb", "groups"):
+            request = f"GET /{path}/%0A2026%1B[31m{key}?apikey={key} HTTP/1.0\r\n\r\n"
+            head, _ = process.send(request.encode())
+            assert head[0].startswith(b"HTTP/1.1 503")
+    told = [line for line in process.log if "cannot answer" in line]
+    assert len(told) == 3
+    assert all(r"/\n2026\x1b[31mREDACTED?apikey=REDACTED: " in line for line in told)
+    assert not any(line.startswith("2026\x1b") for line in process.log)
 
 
 def test_an_external_address_that_cannot_be_used_stops_the_start_with_words():

@@ -169,7 +169,11 @@ def indexed(catalog):
         ("update range set merged_segments = 0", "lines", "fragment segments"),
         ("delete from range_recovery; delete from chunk; delete from release", "lines", "chunk"),
         (
-            "delete from chunk where range_id = 2; delete from range where range_id = 2",
+            (
+                "delete from chunk where range_id = 2;"
+                " delete from range_version where range_id = 2;"
+                " delete from range where range_id = 2"
+            ),
             "ranges",
             "hole: the next begins at 201",
         ),

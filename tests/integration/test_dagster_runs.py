@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -35,10 +35,10 @@ from voyager_core.catalog.ranges import ranges_of
 from voyager_core.domain.ranges import parse_partition_key
 from voyager_core.header_pass.run import index_stretches
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(1200)]
 ROOT = Path(__file__).resolve().parents[2]
 ARTICLES = 1200
-PATIENCE_SECONDS = 150
+PATIENCE_SECONDS = 400
 FINISHED = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED}
 
 
@@ -166,7 +166,7 @@ def daemon(folder):
         try:
             yield log
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
             try:
                 process.wait(30)
             except subprocess.TimeoutExpired:
@@ -224,8 +224,10 @@ def test_a_killed_worker_is_replaced_and_no_row_is_missing_or_doubled(platform):
         lock.execute("lock table release in exclusive mode")
         keys = platform.add(group)
         (run,) = platform.wait(lambda: platform.runs(keys), "the run")
-        platform.wait(lambda: waiting(platform.it.dsn, group), "the transaction")
-        os.kill(pid_of(platform.instance, run.run_id), signal.SIGKILL)
+        pid = platform.wait(lambda: pid_of(platform.instance, run.run_id), "the process")
+        # Other runs wait for the table as well.
+        platform.wait(lambda: waiting(platform.it.dsn) & ports_of(pid), "the transaction")
+        os.kill(pid, signal.SIGKILL)
         platform.wait(
             lambda: (
                 platform.instance.get_run_by_id(run.run_id).status is dg.DagsterRunStatus.FAILURE
@@ -245,19 +247,30 @@ def test_a_killed_worker_is_replaced_and_no_row_is_missing_or_doubled(platform):
 
 
 def pid_of(instance, run_id):
-    """Returns the process that executes a run."""
+    """Returns the process that executes a run, None before it has said so."""
     for entry in instance.all_logs(run_id):
         text = entry.dagster_event.message if entry.dagster_event else entry.message
         match = re.search(r"Executing steps in process \(pid: (\d+)\)", text or "")
         if match:
             return int(match[1])
-    raise AssertionError("the run has no process")
+    return None
 
 
-def waiting(dsn, group):
+def waiting(dsn):
+    """Returns the ports of the clients that wait for the table of releases."""
     with psycopg.connect(dsn, autocommit=True) as conn:
-        row = conn.execute(
-            "select count(*) from pg_locks l join pg_class c on c.oid = l.relation"
-            " where c.relname = 'release' and not l.granted"
-        ).fetchone()
-    return row[0]
+        rows = conn.execute(
+            "select a.client_port from pg_locks l join pg_class c on c.oid = l.relation"
+            " join pg_stat_activity a using (pid) where c.relname = 'release' and not l.granted"
+        ).fetchall()
+    return {port for (port,) in rows}
+
+
+def ports_of(pid):
+    """Returns the local TCP ports of a process."""
+    links = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):
+            links.add(str(entry.readlink()))
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {int(each[1].split(":")[1], 16) for each in lines if f"socket:[{each[9]}]" in links}

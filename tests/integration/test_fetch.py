@@ -508,8 +508,11 @@ def test_an_interrupted_caller_leaves_nothing_running(spool, interrupt):
 def test_a_signal_ends_the_wait_for_a_stalled_server(spool):
     """As Dagster cancels an op: its signal handler raises in the main thread."""
     script = """
+import signal
 import sys
 from pathlib import Path
+# Whoever started the tests may ignore it, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from voyager_core.domain.ranges import Span
 from voyager_core.header_pass.fetch import fetch_spans
 from voyager_core.nntp.account import NewsAccount
@@ -520,6 +523,7 @@ account = NewsAccount.from_url(sys.argv[1])
 try:
     with NewsClient(account) as news:
         with fetch_spans(news, Spool(Path(sys.argv[2])), [Span("alt.binaries.test", 1, 100)]) as it:
+            print("begun", flush=True)
             next(it)
 except KeyboardInterrupt:
     sys.exit(5)
@@ -527,10 +531,11 @@ except KeyboardInterrupt:
     rule = Rule("XOVER", "stall", 0, times=None)
     with NewsServer([group()], rules=[rule]) as server:
         command = [sys.executable, "-W", "error", "-c", script, server.url(), str(spool.root)]
-        child = subprocess.Popen(command, stderr=subprocess.PIPE)
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert child.stdout.readline() == b"begun\n"
         server.wait_for("XOVER")
         child.send_signal(signal.SIGINT)
-        _, complaints = child.communicate(timeout=20)
+        _, complaints = child.communicate()
     assert child.returncode == 5
     assert complaints == b""
 

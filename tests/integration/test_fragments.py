@@ -135,13 +135,13 @@ def test_what_will_never_be_read_is_not_waited_for(catalog, why):
 
 def test_numbers_that_are_not_posted_yet_are_waited_for_a_day(catalog):
     (first,) = add_ranges(catalog)
-    record_water_marks(catalog, GROUP, 1, 600, START)
+    record_water_marks(catalog, {GROUP: (1, 600)}, START)
     store(catalog, first, 1, 600, cut(550, 600, (500, 700)))
     late = datetime.now(UTC) + timedelta(days=2)
     assert ready(catalog) == []
     assert ready(catalog, now=late) == [[1]]
     # Once they are posted they are waited for until they are read.
-    record_water_marks(catalog, GROUP, 1, 650, START)
+    record_water_marks(catalog, {GROUP: (1, 650)}, START)
     assert ready(catalog, now=late) == []
     store(catalog, first, 601, 700, built())
     assert ready(catalog) == [[1]]

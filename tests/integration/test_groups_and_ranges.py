@@ -1,11 +1,13 @@
 """Newsgroups keep their priorities, and the ledger knows what is left to do."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from tests.support.spans import GROUP, VERSIONS, add_ranges, built, release, store
+from voyager_core.catalog.checks import check_lines
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.errors import GroupError, SettingMismatch, SpanError
 from voyager_core.catalog.groups import (
@@ -17,25 +19,27 @@ from voyager_core.catalog.groups import (
     record_water_marks,
     remove_group,
 )
+from voyager_core.catalog.progress import group_status, last_stored_at
 from voyager_core.catalog.ranges import (
     get_range,
-    group_progress,
     mark_failed,
     plan,
     ranges_of,
-    set_capture,
-    todo,
     unpark,
 )
+from voyager_core.catalog.recovery import (
+    recovered_totals,
+    stale_spans,
+    stale_stretches,
+    store_recovery,
+)
 from voyager_core.catalog.rulecounts import (
-    list_rulesets,
-    record_ruleset,
     reject_totals,
     rule_samples,
     rule_totals,
 )
-from voyager_core.catalog.spans import store_recovery
-from voyager_core.catalog.stored_settings import pin_settings
+from voyager_core.catalog.spans import store_span
+from voyager_core.catalog.stored_settings import pin, pin_settings
 from voyager_core.domain.ranges import Span
 from voyager_core.settings import CatalogSettings
 
@@ -118,7 +122,7 @@ def test_groups_added_at_once_get_priorities_of_their_own(catalog, database):
 
 def test_water_marks_are_recorded(catalog):
     add_group(catalog, GROUP)
-    assert record_water_marks(catalog, GROUP, 5, 1 << 40, NOW)
+    record_water_marks(catalog, {GROUP: (5, 1 << 40)}, NOW)
     group = get_group(catalog, GROUP)
     assert group is not None
     assert (group.low, group.high, group.checked_at, group.state) == (5, 1 << 40, NOW, "ok")
@@ -126,11 +130,12 @@ def test_water_marks_are_recorded(catalog):
     group = get_group(catalog, GROUP)
     assert group is not None
     assert (group.state, group.note) == ("gone", "411 no such group")
-    assert record_water_marks(catalog, GROUP, 5, 6, NOW)
+    record_water_marks(catalog, {GROUP: (5, 6)}, NOW)
     group = get_group(catalog, GROUP)
     assert group is not None
     assert (group.state, group.note) == ("ok", None)
-    assert not record_water_marks(catalog, "alt.unknown", 1, 2, NOW)
+    record_water_marks(catalog, {"alt.unknown": (1, 2)}, NOW)
+    assert get_group(catalog, "alt.unknown") is None
     assert not record_gone(catalog, "alt.unknown", "", NOW)
 
 
@@ -160,18 +165,8 @@ def test_stretch_is_the_stored_number_of_ranges(catalog):
     assert ranges_of(catalog, "alt.unknown", 0) == []
 
 
-def test_what_is_left_to_do(catalog):
-    ids = add_ranges(catalog, 4)
-    store(catalog, ids[0], 1, 1000, built())
-    store(catalog, ids[1], 1001, 1500, built())
-    assert [row.low for row in todo(catalog, GROUP)] == [1001, 2001, 3001]
-    assert [row.low for row in todo(catalog, GROUP, [1, 1001, 3001])] == [1001, 3001]
-    assert todo(catalog, GROUP, []) == []
-    assert todo(catalog, "alt.unknown") == []
-
-
 def test_range_that_fails_too_often_is_parked_until_it_gets_another_chance(catalog):
-    first, second = add_ranges(catalog, 2)
+    first, _ = add_ranges(catalog, 2)
     store(catalog, first, 1, 500, built())
     assert [mark_failed(catalog, first, "broken\0", max_attempts=3) for _ in range(3)] == [
         "partial",
@@ -181,10 +176,10 @@ def test_range_that_fails_too_often_is_parked_until_it_gets_another_chance(catal
     row = get_range(catalog, first)
     assert row is not None
     assert (row.attempts, row.error) == (3, "broken")
-    assert [row.range_id for row in todo(catalog, GROUP)] == [second]
+    assert [row.state for row in ranges_of(catalog, GROUP)] == ["parked", "planned"]
     assert unpark(catalog, "alt.unknown") == 0
     assert unpark(catalog, GROUP) == 1
-    assert [row.state for row in todo(catalog, GROUP)] == ["partial", "planned"]
+    assert [row.state for row in ranges_of(catalog, GROUP)] == ["partial", "planned"]
     assert store(catalog, first, 501, 1000, built()).stored
     row = get_range(catalog, first)
     assert row is not None
@@ -195,27 +190,20 @@ def test_range_that_fails_too_often_is_parked_until_it_gets_another_chance(catal
         mark_failed(catalog, 999, "x")
 
 
-def test_capture_is_a_mark_of_a_range(catalog):
-    (range_id,) = add_ranges(catalog)
-    assert set_capture(catalog, range_id)
-    assert ranges_of(catalog, GROUP)[0].capture
-    assert set_capture(catalog, range_id, capture=False)
-    assert not ranges_of(catalog, GROUP)[0].capture
-    assert not set_capture(catalog, 999)
-
-
 def test_progress_adds_up_the_ranges_of_a_group(catalog):
     ids = add_ranges(catalog, 3)
     add_group(catalog, "alt.binaries.empty")
-    record_water_marks(catalog, GROUP, 1, 2400, NOW)
+    record_water_marks(catalog, {GROUP: (1, 2400)}, NOW)
     store(catalog, ids[0], 1, 1000, built([release(1)]))
     store(catalog, ids[1], 1001, 1200, built([release(2)]))
     mark_failed(catalog, ids[2], "x", max_attempts=1)
-    one, empty = group_progress(catalog)
+    one, empty = group_status(catalog, at=NOW)
     assert (one.group, one.ranges, one.done, one.parked) == (GROUP, 3, 1, 1)
-    assert (one.numbers, one.indexed, one.lines, one.high) == (3000, 1200, 20, 2400)
-    assert one.resume_at == 2001
-    assert (empty.ranges, empty.resume_at, empty.stored_at) == (0, None, None)
+    assert (one.numbers, one.indexed, one.lines, one.high) == (2400, 1200, 20, 2400)
+    assert (one.indexed_to, one.lag, one.backlog) == (1200, 1200, 1200)
+    assert one.stored_at is not None
+    assert one.stored_at == last_stored_at(catalog)
+    assert (empty.ranges, empty.indexed_to, empty.stored_at) == (0, None, None)
 
 
 def test_counts_of_rules_and_reasons_add_up_over_spans(catalog):
@@ -240,54 +228,74 @@ def test_counts_of_rules_and_reasons_add_up_over_spans(catalog):
     assert rule_samples(catalog, "random", limit=-1) == []
 
 
-def test_changed_rule_reads_only_ranges_where_it_dropped_something_and_each_once(catalog):
+def test_changed_rule_reads_only_spans_where_it_dropped_something_and_each_once(catalog):
+    pin(catalog, {"range_size": "1000", "ranges_per_partition": "3"})
     first, second, third = add_ranges(catalog, 3)
-    store(catalog, first, 1, 1000, built([release(1)], rule_counts=[("random", 30, 3)]))
+    catalog.execute("update newsgroup set state = 'ok'")
+    store(catalog, first, 1, 500, built([release(1)], rule_counts=[("random", 30, 3)]))
+    store(catalog, first, 501, 1000, built([release(2)]))
     store(catalog, second, 1001, 2000, built(rule_counts=[("crosspost", 9, 1)]))
-    store(catalog, third, 2001, 2500, built(rule_counts=[("random", 10, 1)]))
-    assert [row.range_id for row in todo(catalog, GROUP, rule="random")] == [first, third]
-    assert [row.range_id for row in todo(catalog, GROUP, rule="random", version=2)] == [
-        first,
-        third,
+    store(catalog, third, 2001, 2500, built(rule_counts=[("random", 10, 1), ("other", 2, 1)]))
+    stale = {"random": [1]}
+    (stretch,) = stale_stretches(catalog, stale)
+    assert (stretch.rule, stretch.group, stretch.index) == ("random", GROUP, 0)
+    assert (stretch.ranges, stretch.articles, stretch.files, stretch.versions) == (2, 40, 4, [1])
+    assert stale_stretches(catalog, {"random": [2]}) == stale_stretches(catalog, {}) == []
+    one, two = stale_spans(catalog, stale, GROUP, 0)
+    assert [(each.low, each.high, each.versions) for each in (one, two)] == [
+        (1, 500, [1]),
+        (2001, 2500, [1]),
     ]
-    assert todo(catalog, GROUP, rule="random", version=1) == []
+    versions = type(VERSIONS)(parser=1, rules=2, codec=1)
 
-    def recover(low: int, high: int, range_id: int, contents):
-        return store_recovery(
-            catalog,
-            Span(GROUP, low, high),
-            contents,
-            range_id=range_id,
-            rule="random",
-            versions=type(VERSIONS)(parser=1, rules=2, codec=1),
-        )
+    def recover(span, contents):
+        freed = {"random": (20, 2)}
+        return store_recovery(catalog, span, contents, freed=freed, versions=versions)
 
     brought = built([release(9, segments=20)], rule_counts=[("random", 10, 1)])
-    assert recover(1, 1000, first, brought).stored
-    assert not recover(1, 1000, first, brought).stored
+    assert recover(one, brought).stored
+    assert not recover(one, brought).stored
     row = get_range(catalog, first)
     assert row is not None
     assert (row.lines, row.dropped, row.chunked_segments, row.recovered_segments) == (
-        40,
-        10,
+        50,
         10,
         20,
+        20,
     )
-    assert [row.range_id for row in todo(catalog, GROUP, rule="random", version=2)] == [third]
-    with pytest.raises(SpanError, match=r"is not what is indexed of its range \(up to 2500\)"):
-        recover(2001, 3000, third, built())
-    assert recover(2001, 2500, third, built([release(9, 1, segments=10)])).stored
-    assert todo(catalog, GROUP, rule="random", version=2) == []
+    assert stale_spans(catalog, stale, GROUP, 0) == [two]
+    # An article that came late is a line more.
+    assert recover(two, built([release(9, 1, segments=11)], rule_counts=[("other", 2, 1)])).stored
+    assert stale_spans(catalog, stale, GROUP, 0) == []
+    row = get_range(catalog, third)
+    assert row is not None
+    assert (row.lines, row.dropped, row.recovered_segments) == (13, 2, 11)
+    with pytest.raises(SpanError, match="not older than 2"):
+        recover(replace(one, versions=[1, 2]), built())
     assert [(row.rule, row.articles) for row in rule_totals(catalog)] == [
         ("random", 10),
         ("crosspost", 9),
+        ("other", 2),
     ]
+    (total,) = recovered_totals(catalog)
+    assert (total.rule, total.version, total.ranges, total.articles) == ("random", 2, 2, 40)
+    assert check_lines(catalog) == []
 
 
-def test_version_of_a_rule_set_means_one_set_of_rules(catalog):
-    record_ruleset(catalog, 1, "aa", {"rules": []})
-    record_ruleset(catalog, 1, "aa", {"rules": []})
-    record_ruleset(catalog, 2, "bb", {"rules": ["x"]})
-    with pytest.raises(SettingMismatch, match="raise the version"):
-        record_ruleset(catalog, 1, "cc", {})
-    assert [(row.version, row.digest) for row in list_rulesets(catalog)] == [(2, "bb"), (1, "aa")]
+def test_a_range_knows_which_part_was_read_with_which_versions(catalog):
+    (range_id,) = add_ranges(catalog)
+    for low, rules in ((1, 3), (101, 3), (201, 2), (301, 4), (401, 4)):
+        versions = type(VERSIONS)(parser=1, rules=rules, codec=1)
+        store_span(
+            catalog,
+            Span(GROUP, low, low + 99),
+            built(),
+            range_id=range_id,
+            read_lines=0,
+            versions=versions,
+        )
+    read_with = catalog.execute("select low, rules_version from range_version order by low")
+    assert read_with.fetchall() == [(1, 3), (201, 2), (301, 4)]
+    row = get_range(catalog, range_id)
+    assert row is not None
+    assert row.rules_version == 2

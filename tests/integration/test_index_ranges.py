@@ -23,14 +23,14 @@ from voyager_core.catalog.errors import CatalogUnavailable
 from voyager_core.catalog.groups import get_group
 from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.ranges import ranges_of
-from voyager_core.catalog.rulecounts import list_rulesets, record_ruleset
-from voyager_core.domain.rulesets import DISGUISED_PROGRAM, RuleSet
+from voyager_core.domain.ranges import Span
 from voyager_core.errors import TransientError
 from voyager_core.header_pass import run
-from voyager_core.header_pass.recover import changed_rules, recover_stretches, ruleset_from
 from voyager_core.header_pass.run import Stage, index_stretches
 from voyager_core.header_pass.settle import merge_ready_fragments
 from voyager_core.header_pass.tail import follow_tail
+from voyager_core.storage.corpus import Corpus
+from voyager_core.storage.spool import Spool
 
 pytestmark = pytest.mark.postgres
 # What is committed must survive the death of the server.
@@ -163,22 +163,46 @@ def test_a_block_that_is_damaged_on_disk_is_fetched_again(it, undisturbed):
         assert counts(conn) == undisturbed
 
 
-def test_a_block_that_the_engine_cannot_inflate_fails_its_range_only(it, monkeypatch):
-    parse = run.parse_span
+def rewrite(spool, low, high, text):
+    """Puts other bytes into a block, with a manifest that says they are right."""
+    (info,) = spool.infos(Span(GROUP, low, high))
+    spool.write(info.span, text, info.facts)
 
-    def broken(span, blocks, **options):
-        parsed = parse(span, blocks, **options)
-        return replace(parsed, errors=("block 0: corrupt",)) if span.low == 501 else parsed
 
-    monkeypatch.setattr(run, "parse_span", broken)
-    reports = index(it)
-    assert [len(report.failures) for report in reports] == [0, 1, 0]
-    assert "corrupt" in str(reports[1].failures[0][1])
+@pytest.mark.parametrize("captured", [False, True])
+def test_a_block_that_does_not_inflate_is_fetched_again_alone(it, undisturbed, tmp_path, captured):
+    spool = Spool(it.folder / "spool", corpus=Corpus(tmp_path / "corpus"))
+    with it.tools(stage=run.Stage.FETCH) as tools:
+        list(index_stretches(replace(tools, spool=spool), STRETCHES[:2]))
+    rewrite(spool, 601, 800, b"\x78\x9c" + b"\xff" * 300)
+    if captured:
+        spool.release(Span(GROUP, 501, 1000), capture=True)
+    asked = it.server.count("XOVER")
+    with it.tools() as tools:
+        reports = list(index_stretches(replace(tools, spool=spool), STRETCHES))
+    assert not [report.failures for report in reports if report.failures]
+    assert [report.lines for report in reports] == [500, 500, 200]
+    # The block, and the range that was not fetched yet.
+    assert it.server.count("XOVER") == asked + 2
     with it.connect() as conn:
-        assert [row.state for row in ranges_of(conn, GROUP)] == ["done", "planned", "partial"]
-    assert it.spool().bytes_used() == 0
-    monkeypatch.setattr(run, "parse_span", parse)
-    assert [report.lines for report in index(it)] == [0, 500, 0]
+        assert counts(conn) == undisturbed
+        assert check_catalog(conn) == []
+
+
+def test_a_block_that_never_inflates_is_counted_and_its_range_goes_on(it, monkeypatch):
+    with it.tools(stage=run.Stage.FETCH) as tools:
+        list(index_stretches(tools, STRETCHES[:2]))
+    bad = b"\x78\x9c" + b"\xff" * 300
+    rewrite(it.spool(), 601, 800, bad)
+    monkeypatch.setattr(Spool, "discard", lambda *_: 0)
+    reports = index(it)
+    assert not [report.failures for report in reports if report.failures]
+    assert reports[1].rejected["undecodable_block"] == 1
+    with it.connect() as conn:
+        rows = ranges_of(conn, GROUP)
+        assert [row.state for row in rows] == ["done", "done", "partial"]
+        assert (rows[1].lines, rows[1].rejected) == (301, 1)
+        assert check_catalog(conn) == []
 
 
 def test_an_error_that_nobody_foresaw_parks_its_range_only(it, monkeypatch):
@@ -317,62 +341,3 @@ def test_open_work_is_the_tails_or_the_passes_and_never_both(catalog, rows, high
     for number in open_now:
         (found,) = ledger.open_ranges(conn, "g", number)
         assert found.until == min(number * 100 + 100, high)
-
-
-def programs(low, count):
-    """Returns lines of single-article files, every other one a program under a film's name."""
-    lines = []
-    for number in range(low, low + count):
-        name = f"Film.{number}.mkv.exe" if number % 2 else f"Film.{number}.mkv"
-        lines.append(
-            f'{number}\t"{name}" yEnc (1/1)\tjoe <joe@test.invalid>\t'
-            f"Wed, 01 Jan 2025 00:{number % 60:02d}:00 GMT\t<{number}@test.invalid>\t\t740000\t"
-            f"5700\tXref: news.test.invalid {GROUP}:{number}".encode()
-        )
-    return lines
-
-
-def test_a_rule_that_is_taken_back_gives_back_exactly_what_it_dropped(database, tmp_path):
-    lines = [*uploads(1, 500), *programs(501, 500)]
-    with indexer(database, tmp_path, [Group(GROUP, lines)]) as it:
-        it.plan()
-        before = RuleSet(version=1)
-        after = RuleSet(version=2, dropped=("blocked", "repost_remnant"))
-        record(it, before)
-        index(it, STRETCHES[:2], rules=before)
-        with it.connect() as conn:
-            assert counts(conn)["segments"] == 750
-        record(it, after)
-        asked = it.server.count("XOVER")
-        with it.tools(rules=after) as tools:
-            reports = list(recover_stretches(tools, STRETCHES[:2], DISGUISED_PROGRAM))
-            assert [len(each.outcomes) for each in reports] == [0, 1]
-            # Only the range in which the rule had dropped something was read again.
-            assert it.server.count("XOVER") - asked == 3
-            again = list(recover_stretches(tools, STRETCHES[:2], DISGUISED_PROGRAM))
-            assert [len(each.outcomes) for each in again] == [0, 0]
-        with it.connect() as conn:
-            assert counts(conn)["segments"] == 1000
-            assert check_catalog(conn) == []
-
-
-def record(it, rules):
-    with it.connect() as conn:
-        record_ruleset(conn, rules.version, rules.digest, rules.content())
-
-
-def test_the_rule_set_of_then_is_read_from_the_catalog(it):
-    rules = RuleSet(version=7, remnant_share=0.25)
-    record(it, rules)
-    with it.connect() as conn:
-        row = next(each for each in list_rulesets(conn) if each.version == 7)
-    assert ruleset_from(row.version, row.content) == rules
-
-
-def test_only_rules_that_differ_leave_ranges_stale():
-    now = RuleSet(version=2)
-    assert changed_rules(RuleSet(version=1), now) == []
-    assert changed_rules(RuleSet(version=1, remnant_share=0.3), now) == ["repost_remnant"]
-    without = RuleSet(version=2, dropped=("blocked",))
-    assert changed_rules(RuleSet(version=1), without) == ["disguised_program", "repost_remnant"]
-    assert changed_rules(without, RuleSet(version=3)) == []

@@ -1,5 +1,6 @@
 """A search finds what its words and filters ask for, newest first, with a true total."""
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -9,11 +10,12 @@ from hypothesis import strategies as st
 
 from tests.support.spans import GROUP, add_ranges, built, release, store
 from voyager_core.catalog import search as module
+from voyager_core.catalog import search_hits, search_statistics
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.errors import StatementTimeout
 from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.search import SearchPage, SearchQuery, search
-from voyager_core.domain.tokens import matches, query_terms
+from voyager_core.domain.tokens import matches, query_terms, token_hash
 
 pytestmark = pytest.mark.postgres
 
@@ -62,7 +64,7 @@ def find(conn, text: str = "", **values: Any) -> list[str]:
 @pytest.fixture(params=["index", "walk"])
 def way(request, monkeypatch):
     """Both ways of searching for words, whatever the number of releases suggests."""
-    monkeypatch.setattr(module, "_walk_is_cheaper", lambda *_: request.param == "walk")
+    monkeypatch.setattr(search_hits, "choose_way", lambda *_: request.param)
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +271,7 @@ def test_limit_is_bounded(filled, monkeypatch):
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("query", [SearchQuery("some"), SearchQuery(), SearchQuery('"some"')])
 def test_total_and_pages_end_at_the_cap(filled, monkeypatch, query):
-    monkeypatch.setattr(module, "TOTAL_CAP", 2)
+    monkeypatch.setattr(search_hits, "TOTAL_CAP", 2)
     page = search(filled, query)
     assert (page.total, len(page.items)) == (2, 2)
 
@@ -277,7 +279,7 @@ def test_total_and_pages_end_at_the_cap(filled, monkeypatch, query):
 @pytest.mark.usefixtures("way")
 def test_words_with_one_hash_are_told_apart_by_the_name(catalog):
     # crc32 of both is the same.
-    assert module.token_hash("plumless") == module.token_hash("buckeroo")
+    assert token_hash("plumless") == token_hash("buckeroo")
     fill(catalog, {"name": "Plumless.One"}, {"name": "Buckeroo.Two"}, {"name": "Plumless.Three"})
     assert find(catalog, "plumless") == ["Plumless.One", "Plumless.Three"]
     assert find(catalog, "buckeroo") == ["Buckeroo.Two"]
@@ -354,8 +356,8 @@ def test_both_ways_find_what_the_names_say(catalog, monkeypatch, rows, texts):
     for text in texts:
         terms = query_terms(text)
         expected = [name for name in found if matches(name, terms)]
-        for walk in (False, True):
-            monkeypatch.setattr(module, "_walk_is_cheaper", lambda *_, walk=walk: walk)
+        for way in ("index", "walk"):
+            monkeypatch.setattr(search_hits, "choose_way", lambda *_, way=way: way)
             assert find(catalog, text) == expected
 
 
@@ -398,15 +400,15 @@ def test_any_search_is_answered(filled, query):
 def plan_of(conn, query: SearchQuery) -> str:
     """Returns the plan of the search's main statement."""
     plans: list[str] = []
-    real = module._page
+    real = module._newest
 
-    def explain(inner, hits, values):
-        rows = inner.execute(f"explain {hits}", values).fetchall()
+    def explain(inner, hits, window):
+        rows = inner.execute(f"explain {hits.sql}", hits.values).fetchall()
         plans.append("\n".join(row[0] for row in rows))
-        return real(inner, hits, values)
+        return real(inner, hits, window)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_page", explain)
+        patch.setattr(module, "_newest", explain)
         search(conn, query)
     return plans[0]
 
@@ -421,28 +423,37 @@ def big(postgres_server):
         conn.execute(
             "insert into release (release_key, generation, newsgroup_id, category, posted_at,"
             " last_posted_at, listed_at, changed_at, files, segments, size_bytes, has_par2,"
-            " is_readable, group_ids, tok, name)"
+            " is_readable, group_ids, tok, name, season, season_last, episode, episode_last,"
+            " aired_on)"
             " select i, 0, 1, case when i %% 1000 = 0 then 1060 else 5040 end, t, t, now(), now(),"
-            " 1, 1, 1, false, true, '{}', array[%s, i::int], 'common ' || i"
+            " 1, 1, 1, false, true, array[case when i %% 500 = 0 then 8 else 7 end],"
+            " array[%s, i::int], 'common ' || i, 1 + i %% 50, 1 + i %% 50, 1 + i / 50 %% 20,"
+            " 1 + i / 50 %% 20 + (i %% 300 = 0)::int,"
+            " case when i %% 100 = 0 then date '2020-01-01' + i / 100 end"
             " from generate_series(1, 30000) as i,"
             " lateral (select now() - make_interval(days => 10, mins => i::int) as t) as p",
-            [module.token_hash("common")],
+            [token_hash("common")],
         )
+        conn.execute("insert into group_name overriding system value values (7, 'g7'), (8, 'g8')")
         conn.execute("vacuum analyze release")
         yield conn
 
 
-def test_rare_word_goes_through_the_index_of_words(big, monkeypatch):
-    monkeypatch.setattr(module, "_FEW_RELEASES", 1000)
+@pytest.fixture
+def counted(monkeypatch):
+    """A catalog that is taken for a large one, and totals that end at 50."""
+    monkeypatch.setattr(search_hits, "FEW_RELEASES", 1000)
+    monkeypatch.setattr(search_hits, "TOTAL_CAP", 50)
     monkeypatch.setattr(module, "matches", lambda *_: True)
-    monkeypatch.setattr(module, "TOTAL_CAP", 50)
+
+
+@pytest.mark.usefixtures("counted")
+def test_rare_word_goes_through_the_index_of_words(big):
     assert "release_tok" in plan_of(big, SearchQuery("unheardof"))
 
 
-def test_common_word_walks_back_in_time(big, monkeypatch):
-    monkeypatch.setattr(module, "_FEW_RELEASES", 1000)
-    monkeypatch.setattr(module, "matches", lambda *_: True)
-    monkeypatch.setattr(module, "TOTAL_CAP", 50)
+@pytest.mark.usefixtures("counted")
+def test_common_word_walks_back_in_time(big):
     plan = plan_of(big, SearchQuery("common"))
     assert "release_posted" in plan
     assert "release_tok" not in plan
@@ -451,8 +462,75 @@ def test_common_word_walks_back_in_time(big, monkeypatch):
     assert (page.total, names(page)) == (50, ["common 1", "common 2", "common 3"])
 
 
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize(
+    ("query", "indexes"),
+    [
+        (SearchQuery(season=3, episode=7), "release_episode release_episode_range"),
+        (
+            SearchQuery(season=3, episode=7, categories=[5000]),
+            "release_episode release_episode_range",
+        ),
+        (SearchQuery("common", season=3, episode=7), "release_episode release_episode_range"),
+        (SearchQuery(season=77), "release_episode release_episode_range"),
+        (SearchQuery(airdate=date(2020, 3, 1)), "release_aired release_tok"),
+        (SearchQuery(group="g8"), "release_group_ids"),
+        (SearchQuery(group="g7"), "release_feed"),
+        (SearchQuery(min_size=5), "release_feed"),
+        (SearchQuery(poster="x", categories=[5000]), "release_category_feed"),
+        (SearchQuery(max_age=12), "release_feed"),
+        (SearchQuery("common", max_age=12), "release_posted"),
+        (SearchQuery("-common"), "release_feed"),
+        (SearchQuery("common", categories=[1000]), "release_posted"),
+        (SearchQuery("unheardof common", season=3), "release_tok"),
+    ],
+    ids=str,
+)
+def test_every_search_goes_through_an_index(big, query, indexes):
+    plan = plan_of(big, query)
+    assert set(re.findall(r"release_[a-z_]+", plan)) - {"release_id"} == set(indexes.split())
+    assert "Seq Scan" not in plan
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_season_and_episode_are_read_from_their_index_newest_first(big):
+    for episode in (1, 2):
+        rows = big.execute(
+            "select name from release where 1 between season and season_last and %s between"
+            " episode and episode_last order by feed_at desc, release_id desc limit 50",
+            [episode],
+        ).fetchall()
+        page = search(big, SearchQuery(season=1, episode=episode, limit=1000))
+        assert len(rows) >= 30
+        assert names(page) == [name for (name,) in rows]
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_walk_ends_and_the_page_says_that_there_may_be_more(big, monkeypatch):
+    assert names(search(big, SearchQuery(max_size=1, limit=2))) == ["common 1", "common 2"]
+    big.execute("update release set size_bytes = 9 where name in ('common 20000', 'common 5')")
+    page = search(big, SearchQuery(min_size=9))
+    assert (names(page), page.is_least) == (["common 5", "common 20000"], False)
+    monkeypatch.setattr(search_hits, "REACH_OF_FILTERS", 400)
+    page = search(big, SearchQuery(min_size=9))
+    assert (names(page), page.total, page.is_least) == (["common 5"], 1, True)
+    # The newest are never cut, nor what an index leads to.
+    monkeypatch.setattr(search_hits, "REACH_OF_FILTERS", 60)
+    assert search(big, SearchQuery()).total == 50
+    assert not search(big, SearchQuery("unheardof")).is_least
+
+
+def test_statistics_are_not_read_at_every_search(big):
+    search_statistics.forget()
+    first = search_statistics.statistics_of(big)
+    assert first is search_statistics.statistics_of(big)
+    assert first.releases == 30_000
+    assert first.words[token_hash("common")] == pytest.approx(1)
+    assert first.within([(5000, 5999)]) == pytest.approx(0.999, abs=0.001)
+
+
 def test_intarray_does_not_take_the_index_away(big, monkeypatch):
-    monkeypatch.setattr(module, "_FEW_RELEASES", 1000)
+    monkeypatch.setattr(search_hits, "FEW_RELEASES", 1000)
     big.execute("create extension intarray")
     try:
         assert "release_tok" in plan_of(big, SearchQuery("unheardof"))
@@ -468,7 +546,7 @@ def test_rare_category_is_read_from_its_own_index(big):
 
 
 def test_feed_is_read_from_its_index(big, monkeypatch):
-    monkeypatch.setattr(module, "TOTAL_CAP", 50)
+    monkeypatch.setattr(search_hits, "TOTAL_CAP", 50)
     plan = plan_of(big, SearchQuery())
     assert "release_feed" in plan
     assert "Sort" not in plan

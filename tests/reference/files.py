@@ -9,7 +9,7 @@ from typing import Any
 
 import xxhash
 
-from tests.reference import subjects
+from tests.reference import subjects, uncounted
 from tests.reference.dates import parse_date
 from tests.reference.lines import Line, group_names, owner, split_lines
 from tests.reference.subjects import FLAGS, Segment
@@ -27,6 +27,12 @@ FILE_FLAGS = {
     "repost": 1 << 24,
 }
 _SUBJECT_LIMIT = 2000
+_BY_COUNTERS = sum(
+    FILE_FLAGS[name] for name in ("counter_is_segments", "counter_is_files", "counter_uncertain")
+)
+_NOT_BY_SUBJECT = _BY_COUNTERS | FILE_FLAGS["counted_by_id"] | FILE_FLAGS["single_by_name"]
+_SINGLE = 0x9E3779B97F4A7C15
+_PARTS_A_RETRY = 10
 _U32 = (1 << 32) - 1
 _U64 = (1 << 64) - 1
 
@@ -139,7 +145,7 @@ class Oracle:
         if b"." in text and details.is_set("index_spam"):
             return "index_spam"
         if details.name[0] == details.name[1] or not details.is_set("extension"):
-            return "no_counter"
+            return uncounted.reason(text, message_id)
         return Segment(1, 1, counted=True), FILE_FLAGS["single_by_name"]
 
     def _key(self, text: bytes, cuts: Iterable[tuple[int, int]], total: int) -> int:
@@ -162,8 +168,19 @@ class Oracle:
                     key = xxhash.xxh3_64_intdigest(base.to_bytes(8, "little"), seed=generation)
                 for each in articles:
                     each.key = key
+                row = self._row(kept, texts, articles)
                 keys = {"file_key": key, "base_key": base, "generation": generation}
-                self.files.append(keys | self._row(kept, texts, articles))
+                if row["is_fragment"] and not kept.flags & _NOT_BY_SUBJECT:
+                    keys["base_key"] = self._base_of_fragment(base, articles[0], kept)
+                self.files.append(keys | row)
+
+    def _base_of_fragment(self, base: int, article: Article, kept: Kept) -> int:
+        """The key without any counter, where equal counters may belong to a part of the file."""
+        text = article.subject
+        said = subjects.parse(text)
+        if said.file_index is None or said.file_total != kept.total or kept.total < 2:
+            return base
+        return self._key(text, [said.file_counter, *said.segment.cuts], kept.total)
 
     def _decide(self) -> None:
         doubtful = self._doubtful.items()
@@ -187,10 +204,16 @@ class Oracle:
             if siblings[details.of(details.head), details.segment.total] == 1:
                 kept.flags |= FILE_FLAGS["counter_uncertain"]
             lowest = kept.lowest()
+            numbers = [each.number for each in kept.articles]
+            if self._reach(kept.total, 1, min(numbers), max(numbers))[0]:
+                # Other parts of it may lie outside the span; merging will tell.
+                kept.flags = FILE_FLAGS["counter_uncertain"]
+                self._join(key, kept, lowest)
+                continue
             for article in kept.articles:
                 article.part = 1
             kept.total = 1
-            self._join(self._key(text, cuts, 1), kept, lowest)
+            self._join(key ^ _SINGLE, kept, lowest)
 
     def _join(self, key: int, kept: Kept, texts: Article) -> None:
         home = self._ordinary.get(key)
@@ -216,16 +239,23 @@ class Oracle:
                 continue
             seen.add(each.line.message_id)
             by_part[each.part].append(each)
-        count = max(map(len, by_part.values()))
+        # What only few parts have more of was sent again: the file is whole without it.
+        counts = sorted(map(len, by_part.values()), reverse=True)
+        retried = max(1, len(counts) // _PARTS_A_RETRY)
+        count = counts[retried] if retried < len(counts) else 1
         whole = {part: copies for part, copies in by_part.items() if len(copies) == count}
-        postings: list[list[Article]] = [[] for _ in range(count)]
+        postings: list[list[Article]] = [[] for _ in range(counts[0])]
         for part in sorted(by_part):
             copies = by_part[part]
-            places: Iterable[int] = range(len(copies))
-            if len(copies) < count <= 64:
-                near = min(whole, key=lambda other: (abs(other - part), other))
-                places = _nearest(copies, whole[near])
-            for place, copy in zip(places, copies, strict=True):
+            ordered, places = copies, list(range(len(copies)))
+            if len(copies) != count and counts[0] <= 64 and whole:
+                near = whole[min(whole, key=lambda other: (abs(other - part), other))]
+                if len(copies) < count:
+                    places = _nearest(copies, near)
+                else:
+                    chosen = [copies[place] for place in _nearest(near, copies)]
+                    ordered = chosen + [each for each in copies if each not in chosen]
+            for place, copy in zip(places, ordered, strict=True):
                 postings[place].append(copy)
         return postings
 
@@ -246,6 +276,7 @@ class Oracle:
         counted = not kept.flags & FILE_FLAGS["counter_is_segments"]
         first, last = min(numbers), max(numbers)
         is_fragment, reach_low, reach_high = self._reach(total, found, first, last)
+        is_fragment |= (kept.flags & _BY_COUNTERS) == FILE_FLAGS["counter_uncertain"]
         return {
             "subject": to_text(text),
             "name": to_text(said.of(said.name)),

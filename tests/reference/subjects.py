@@ -20,6 +20,7 @@ FLAGS = {
     "bracket_name": 1 << 8,
     "yenc": 1 << 9,
     "extension": 1 << 10,
+    "tail_between": 1 << 11,
 }
 _GAP = 32
 
@@ -478,20 +479,22 @@ def _fill(subject: Subject, yenc: tuple[int, int] | None, found: _Found) -> None
     subject.head = _telling(s, inner[0], words.trim_size_back(s, *inner))
     subject.request = _request(s, start, end)
     if name:
-        subject.tail = _tail(s, segment, yenc, file, name)
+        between = _between(s, yenc, file, name) if file and end <= file.start else (0, 0)
+        subject.tail = between if any(between) else _tail(s, segment, yenc, file, name)
+        subject.flags |= FLAGS["tail_between"] if any(between) else 0
 
 
 def _head_region(
     s: bytes, segment: Segment, yenc: tuple[int, int] | None, found: _Found
 ) -> tuple[int, int]:
-    """Before the file counter or the name; between them when the counter comes first."""
+    """Before the file counter or the name; between them when nothing is said before the counter."""
     cut = _cut(s, segment)
     limit = min(yenc[0], cut) if yenc else cut
     first = _after_first_yenc(s, limit)
     name = found.name.outer_start if found.name else limit
     if found.file and found.file.start < name:
-        leads = only_separators(s, first, found.file.start)
-        start, end = (found.file.end, name) if leads else (first, found.file.start)
+        says = any(_telling(s, first, found.file.start))
+        start, end = (first, found.file.start) if says else (found.file.end, name)
     else:
         start, end = first, name
     # A name behind the segment counter leaves only the text before that.
@@ -502,6 +505,15 @@ def _head_region(
 def _telling(s: bytes, start: int, end: int) -> tuple[int, int]:
     tells = re.search(rb"[A-Za-z0-9\x80-\xff]", s[start:end])
     return (start, end) if tells else (0, 0)
+
+
+def _between(s: bytes, yenc: tuple[int, int] | None, file: Counter, name: Name) -> tuple[int, int]:
+    """The free text between the file counter and the name."""
+    if file.end >= name.outer_start:
+        return 0, 0
+    is_inside = yenc and yenc[0] >= file.end and yenc[1] <= name.outer_start
+    start = yenc[1] if yenc and is_inside else file.end
+    return _telling(s, *words.trim_filler(s, start, name.outer_start))
 
 
 def _tail(

@@ -75,6 +75,10 @@ def release(
         "episode_last": None,
         "aired_on": None,
         "year": None,
+        "resolution": None,
+        "source": None,
+        "language": None,
+        "team": None,
         "tok": token_hashes(name),
     }
     return row | values

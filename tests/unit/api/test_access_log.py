@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from voyager_api import access_log
-from voyager_api.access_log import redact
+from voyager_api.access_log import redact, request_line
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,13 @@ def test_what_is_no_secret_stays():
 def test_a_hostile_address_is_redacted_at_once():
     for hostile in ("a=" * 30_000, "%3D" * 20_000, "%25" * 20_000 + "3D", "?&;" * 20_000):
         assert redact(hostile) == hostile
+
+
+def test_a_request_is_told_by_method_and_address_without_its_keys():
+    scope = {
+        "method": "GET",
+        "path": f"/x/{KEY}",
+        "query_string": f"r={KEY}&q=\xe9".encode("latin-1"),
+    }
+    assert request_line(scope) == "GET /x/REDACTED?r=REDACTED&q=\xe9"
+    assert request_line(scope | {"query_string": b""}) == "GET /x/REDACTED"

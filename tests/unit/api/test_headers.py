@@ -55,6 +55,13 @@ def test_a_name_outside_latin_1_has_no_dnzb_name():
     assert headers[b"X-DNZB-Category"] == b"TV > HD"
 
 
+def test_a_very_long_name_gives_no_header_that_a_proxy_would_refuse():
+    headers = dict(
+        dnzb_headers(name="a" * 999 + " b" * 5000, category="TV", details_url="http://x")
+    )
+    assert headers[b"X-DNZB-Name"] == b"a" * 999
+
+
 @given(ANY_TEXT)
 def test_any_name_gives_headers_that_are_legal_on_the_wire(name):
     disposition = content_disposition(name)

@@ -85,6 +85,11 @@ def test_nz22_prowlarrs_age_in_the_other_limits_is_ignored():
     assert search("maxsize=1048576").max_size_bytes == 1048576
 
 
+def test_an_age_of_no_day_is_no_limit():
+    assert search("q=a&maxage=0").max_age_days is None
+    assert search("q=a&maxage=0&minage=3").min_age_days == 3
+
+
 def test_huge_ages_and_sizes_are_capped():
     wanted = search(f"maxage={'9' * 18}&minsize={'9' * 18}&maxsize={'9' * 18}&offset={'9' * 18}")
     assert wanted.max_age_days == 36_500
@@ -99,7 +104,12 @@ def test_nz23_password_takes_hydras_values():
     assert search("password=maybe").password is None
 
 
-@pytest.mark.parametrize("name", ["tvdbid", "rid", "imdbid", "tmdbid", "tvmazeid", "traktid"])
+# Those of the reference, written out once more.
+IDS = "rid rageid tvrageid tvdbid tvmazeid traktid tmdbid imdbid imdb anidbid anilistid doubanid"
+MORE_IDS = "igdbid isbn goodreadsid musicbrainzid"
+
+
+@pytest.mark.parametrize("name", [*IDS.split(), *MORE_IDS.split()])
 def test_nz24_an_id_alone_matches_nothing_and_is_ignored_beside_words(name):
     assert search(f"{name}=121361&season=1&ep=2", Function.TV).matches_nothing
     beside = search(f"{name}=tt0944947&q=some+show", Function.TV)
@@ -122,6 +132,8 @@ def test_nz24_an_id_alone_matches_nothing_and_is_ignored_beside_words(name):
         ("season=2026&ep=5", (2026, 5, None)),
         ("season=1&ep=5-6", (1, 5, None)),
         ("ep=5", (None, 5, None)),
+        ("season=1900&ep=1/1", (None, None, date(1900, 1, 1))),
+        ("season=2199&ep=1/1", (None, None, date(2199, 1, 1))),
     ],
 )
 def test_nz32_season_and_episode_in_every_form_that_is_sent(query, expected):
@@ -132,7 +144,7 @@ def test_nz32_season_and_episode_in_every_form_that_is_sent(query, expected):
 @pytest.mark.parametrize(
     "query",
     ["season=1&ep=10/09", "season=2026&ep=13/45", "season=x", "season=1&ep=a", "season=-1",
-     "season=12345", "season=2026&ep=02/30"],
+     "season=12345", "season=2026&ep=02/30", "season=1899&ep=1/1", "season=2200&ep=1/1"],
 )  # fmt: skip
 def test_nz32_an_episode_without_meaning_is_error_201(query):
     assert code_of(query, Function.TV) == ErrorCode.INCORRECT_PARAMETER
@@ -142,6 +154,20 @@ def test_words_of_all_text_parameters_are_wanted_together():
     assert search("artist=Some+Band&album=First&q=", Function.MUSIC).words == "Some Band First"
     assert search("author=A+B&title=C", Function.BOOK).words == "A B C"
     assert search("q=A&title=B", Function.SEARCH).words == "A"
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (Function.TV, "q title year genre"),
+        (Function.MOVIE, "q title year genre"),
+        (Function.MUSIC, "q artist album track label year genre"),
+        (Function.BOOK, "q author title publisher year"),
+    ],
+)
+def test_every_text_parameter_of_a_function_is_wanted(function, names):
+    for name in names.split():
+        assert search(f"{name}=Word", function).words == "Word", name
 
 
 def test_a_doubly_encoded_space_is_a_space():
@@ -173,19 +199,29 @@ def test_nz28_no_query_string_raises_anything_but_newznab_errors(raw):
 
 
 @pytest.mark.parametrize(
-    ("name", "function"),
-    [("caps", Function.CAPS), ("c", Function.CAPS), ("S", Function.SEARCH),
-     ("tv-search", Function.TV), ("tvshows", Function.TV), ("audio", Function.MUSIC),
-     ("movie-search", Function.MOVIE), ("b", Function.BOOK), ("d", Function.DETAILS),
-     (" get ", Function.GET)],
-)  # fmt: skip
-def test_functions_go_by_every_name_that_is_seen(name, function):
-    assert function_of(name) is function
+    ("function", "names"),
+    [
+        (Function.CAPS, "caps c"),
+        (Function.SEARCH, "search s S"),
+        (Function.TV, "tvsearch tv tvshows tv-search"),
+        (Function.MOVIE, "movie m movies movie-search moviesearch"),
+        (Function.MUSIC, "music audio music-search audio-search"),
+        (Function.BOOK, "book b books book-search"),
+        (Function.DETAILS, "details d"),
+        (Function.COMMENTS, "comments co"),
+        (Function.NFO, "getnfo gn n nfo info"),
+        (Function.GET, "get g"),
+    ],
+)
+def test_functions_go_by_every_name_that_is_seen(function, names):
+    for name in names.split():
+        assert function_of(f" {name} ") is function, name
 
 
 @pytest.mark.parametrize(
     ("name", "code"),
-    [("", 200), ("user", 203), ("cartadd", 203), ("getnfo", 203), ("register", 203),
+    [("", 200), ("user", 203), ("cartadd", 203), ("nzbadd", 203), ("register", 203),
+     ("cartdel", 203), ("commentadd", 203), ("indexers", 203),
      ("anime", 202), ("dance", 202), ("<b>", 202)],
 )  # fmt: skip
 def test_nz21_missing_unknown_and_unoffered_functions_differ(name, code):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.api.golden import assert_golden
 from tests.unit.api.samples import LINKS, POSTED_AT, make_feed, make_item, make_sparse_item
 from voyager_api.newznab.dates import rfc2822
-from voyager_api.newznab.results import ApiLimits, Category, feed_json, feed_xml
+from voyager_api.newznab.results import ApiLimits, Category, attributes_of, feed_json, feed_xml
 from voyager_api.newznab.xml import clean_line
 
 NS = "{http://www.newznab.com/DTD/2010/feeds/attributes/}"
@@ -169,3 +169,12 @@ def test_json_has_the_classic_shape_with_a_list_even_for_one():
     assert channel["item"][0]["enclosure"]["@attributes"]["length"] == "1500000123"
     assert {"@attributes": {"name": "season", "value": "3"}} in channel["item"][0]["attr"]
     assert feed_json(make_feed(), LINKS)["channel"]["item"] == []
+
+
+def test_what_the_name_states_is_told():
+    told = dict(attributes_of(make_item(year=2023, resolution=1080, language="German", team="GRP")))
+    assert told["year"] == "2023"
+    assert told["resolution"] == "1080p"
+    assert told["language"] == "German"
+    assert told["team"] == "GRP"
+    assert not {"year", "resolution", "language", "team"} & set(dict(attributes_of(make_item())))

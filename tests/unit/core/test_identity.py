@@ -204,7 +204,7 @@ KNOWN_KEY = 18090668846005998722
         (
             '9842b7f07ed502f9[{i}/{n}] - "{name}" yEnc ({p}/{parts})',
             volumes("c1c3dba5b7dba5d931ac12bc0b330654", 2),
-            "c1c3dba5b7dba5d931ac12bc0b330654",
+            "9842b7f07ed502f9",
         ),
     ],
 )

@@ -21,7 +21,7 @@ UPLOADS = [
 
 @pytest.fixture
 def text():
-    return interleaved(UPLOADS)[0] + b"17\tnoise\tx\ty\t<noise@x>\t\t10\t1\t\r\nbroken\r\n"
+    return interleaved(UPLOADS)[0] + b"17\tnoise\tx\ty\t<other@x>\t\t10\t1\t\r\nbroken\r\n"
 
 
 def test_plain_and_gzip_files_give_the_same(text, tmp_path):

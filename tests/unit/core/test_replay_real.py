@@ -166,7 +166,7 @@ def test_order_of_inputs_does_not_matter(overview, tmp_path):
 def test_odd_real_lines_are_accounted_for(overview, tmp_path):
     totals = replay([overview / "real_lines.over"], group="alt.binaries.test", out=tmp_path)
     assert totals["lines"] == 19
-    assert totals["rejected"] == {"no_counter": 1}
+    assert totals["rejected"] == {"random_subject": 1}
     names = pl.read_parquet(tmp_path / "files.parquet")["name"].to_list()
     assert "Chobits (vol 2 - The Empty City) .part092.rar" in names
     assert "ctu-x264-flashpoint.106.rar" in names

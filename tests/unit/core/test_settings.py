@@ -94,7 +94,13 @@ def test_an_empty_variable_is_an_unset_one(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     "url",
-    ["voyager", "http://h/d", "postgresql://u:hun ter2@h/d", "postgresql://u:hunter2%zz@h/d"],
+    [
+        "voyager",
+        "http://h/d",
+        "postgresql://u:hun ter2@h/d",
+        "postgresql://u:hunter2%zz@h/d",
+        "postgresql://u:p@hunter2@h/d",
+    ],
 )
 @pytest.mark.parametrize("name", ["VOYAGER_DATABASE_URL", "VOYAGER_DAGSTER_DATABASE_URL"])
 def test_an_unreadable_database_url_is_refused_without_being_shown(monkeypatch, name, url):
@@ -103,3 +109,38 @@ def test_an_unreadable_database_url_is_refused_without_being_shown(monkeypatch, 
         load_settings()
     assert "hun" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("VOYAGER_ALERTS__URL", "hunter2"),
+        ("VOYAGER_ALERTS__URL", "https://[hunter2"),
+        ("VOYAGER_CLUSTER__BROKER", "hunter2:6379"),
+        ("VOYAGER_CLUSTER__BACKEND", "http://hunter2"),
+        ("VOYAGER_API__EXTERNAL_URL", "javascript:hunter2"),
+        ("VOYAGER_CATALOG__RANGE_SIZE", "99999999999999999999"),
+        ("VOYAGER_CATALOG__BACKFILL_DAYS", "9999999999"),
+        ("VOYAGER_CATALOG__SETTLE_AFTER_SECONDS", "99999999999999"),
+        ("VOYAGER_ALERTS__LAG_SECONDS", "99999999999999"),
+    ],
+)
+def test_an_address_or_number_that_nothing_can_use_is_refused(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=f"{name}: (?!Value error)") as caught:
+        load_settings()
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('OTHER=1\nVOYAGER_NEWS__URL="nntps://me:hunter2@host\n', 2),
+        ("VOYAGER_API__PORT=9000\n\n= hunter2\n", 3),
+    ],
+)
+def test_a_line_of_the_env_file_that_cannot_be_read_is_refused_by_number(tmp_path, text, line):
+    (tmp_path / ".env").write_text(text)
+    with pytest.raises(SettingsError, match=f"line {line} of the settings file") as caught:
+        load_settings()
+    assert "hunter2" not in str(caught.value)

@@ -138,7 +138,11 @@ def test_odd_totals_are_kept_and_flagged(subject, total, found, flag):
     [
         ('"a.rar" yEnc (0/37)', "a@x", "description"),
         ("hello there", "a@x", "no_counter"),
-        ("x" * 64, "a@x", "no_counter"),
+        ("j8QmZ2vXc0pLr7TfKd4WsN1y", "a@x", "random_subject"),
+        ("83f5c794-1b1a-4bc3-88cb-87dff4060f2e", "a@x", "random_subject"),
+        ("odd1", "odd1@x", "random_subject"),
+        ("[a8f9e7c6d5b4a3f2] - yEnc", "a@x", "obfuscated_subject"),
+        ("thanks for a8f9e7c6d5b4a3f2", "a@x", "no_counter"),
         ('"Usenet Index Post 1389796935 yEnc (01/01)"', "a@x", "index_spam"),
         ("text", "part0of7.abc@x", "description"),
     ],
@@ -259,3 +263,19 @@ def test_an_indexer_is_used_up_by_finishing():
 def test_a_span_that_ends_before_it_starts_is_refused():
     with pytest.raises(ValueError, match="before its start"):
         voyager_native.SpanIndexer(GROUP, 10, 5, groups={}, now=0)
+
+
+def test_a_retry_beside_a_repost_tears_neither_post_apart():
+    def post(first, salt):
+        return [
+            line(first + part, f'"f.rar" yEnc ({part}/30)', message_id=f"{part}.{salt}@x")
+            for part in range(1, 31)
+        ]
+
+    retry = line(40, '"f.rar" yEnc (5/30)', message_id="again@x")
+    found = Indexed(b"".join([*post(0, "a"), retry, *post(100, "b")]))
+    files = {
+        row["generation"]: (row["parts_found"], row["first_message_id"])
+        for row in found.files.iter_rows(named=True)
+    }
+    assert files == {0: (30, "1.a@x"), 1: (30, "1.b@x"), 2: (1, "again@x")}

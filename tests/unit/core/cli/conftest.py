@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from voyager_core.cli.main import main
+from voyager_core.cli import main
 
 
 class Ran(NamedTuple):
@@ -37,6 +37,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFi
             code = int(wrong_usage.code or 0)
         out, err = capfd.readouterr()
         assert "Traceback" not in err
+        assert "a fault of Voyager" not in err
         return Ran(code, out, err)
 
     return run

@@ -38,7 +38,7 @@ def test_groups_are_added_listed_and_removed(voyager, catalog):
 def test_water_marks_are_listed_with_separators(voyager, catalog):
     voyager("groups", "add", GROUP)
     group = get_group(catalog, GROUP)
-    record_water_marks(catalog, GROUP, 1_000, 16_895_106_475, group.added_at)
+    record_water_marks(catalog, {GROUP: (1_000, 16_895_106_475)}, group.added_at)
     line = voyager("groups", "list").out.splitlines()[2]
     assert line.split() == ["1", GROUP, "ok", "1,000", "16,895,106,475"]
 
@@ -93,17 +93,79 @@ def test_a_reply_to_list_active_is_imported(voyager, catalog, tmp_path):
         "alt.b 0000000100 0000000001 y\nalt.a 16895106475 2256535552 m\nalt.old 1 2 =alt.new\n.\n"
     )
     ran = voyager("groups", "import", str(file))
-    assert (ran.code, ran.err) == (0, "")
-    assert names_in(catalog) == ["alt.b", "alt.a", "alt.old"]
+    assert ran.code == 1
+    assert ran.err.startswith("1 lines refused: renamed by the server")
+    # The largest has the lowest priority number; a renamed group has no articles of its own.
+    assert names_in(catalog) == ["alt.a", "alt.b"]
 
 
-def test_lines_of_another_form_are_named_and_not_taken_for_groups(voyager, catalog, tmp_path):
+def test_a_group_named_again_without_its_size_keeps_its_place(voyager, catalog, tmp_path):
+    file = tmp_path / "active.txt"
+    file.write_text("alt.b 50 1 y\nalt.a 100 1 y\nalt.b 9 1 y\nalt.a\nalt.c 20 1 y\n")
+    ran = voyager("groups", "import", str(file))
+    assert ran.code == 0
+    assert "2 lines named a group again" in ran.out
+    assert names_in(catalog) == ["alt.a", "alt.b", "alt.c"]
+
+
+def test_lines_of_another_form_are_counted_and_not_taken_for_groups(voyager, catalog, tmp_path):
     file = tmp_path / "groups.tsv"
-    file.write_bytes(b"alt.one\nrank\tgroup\thigh\n1\talt.two\t10\t5\ty\nalt.\xff\n")
+    file.write_bytes(
+        b"alt.one\nrank\tgroup\thigh\n1\talt.two\t10\t5\ty\nalt.\xff\nalt..x\nalt.\x1b[31m\n"
+        + "alt.bin\u200baries\nalt.\u202ered\n.alt\nalt/x\nalt.one\nalt.*\n".encode()
+        + b"x" * 300
+        + b"\nalt.\x85y 5 1 y\nalt.six 00000000009 1 y\r\n"
+    )
     ran = voyager("groups", "import", str(file))
     assert ran.code == 1
-    assert [line.split(": ")[1] for line in ran.err.splitlines()] == ["line 2", "line 3", "line 4"]
-    assert names_in(catalog) == ["alt.one"]
+    assert ran.out.splitlines() == [
+        "2 newsgroups added, 0 indexed again, 0 kept",
+        "1 lines named a group again",
+    ]
+    refused = {line for line in ran.err.splitlines() if "lines refused" in line}
+    assert refused == {
+        "2 lines refused: neither a name nor a line of LIST ACTIVE",
+        "2 lines refused: no UTF-8",
+        "2 lines refused: an empty part between dots",
+        "3 lines refused: control or invisible characters",
+        "2 lines refused: blanks, slashes or wildcards",
+        "1 lines refused: too long",
+    }
+    assert "\x1b" not in ran.err
+    assert "\u202e" not in ran.err
+    assert names_in(catalog) == ["alt.six", "alt.one"]
+
+
+def test_a_second_list_comes_after_the_first_and_takes_nothing_from_it(voyager, catalog, tmp_path):
+    file = tmp_path / "active.txt"
+    file.write_text("alt.small 10 1 y\nalt.large 100 1 y\n")
+    assert voyager("groups", "import", str(file)).code == 0
+    voyager("groups", "remove", "alt.small")
+    file.write_text("alt.huge 9000 1 y\nalt.large 100 1 y\nalt.small 10 1 y\nalt.tiny 1 1 y\n")
+    ran = voyager("groups", "import", "--most", "3", str(file))
+    assert ran.out.splitlines() == [
+        "1 newsgroups added, 1 indexed again, 1 kept",
+        "1 smaller ones left out",
+    ]
+    assert [(group.name, group.priority) for group in list_groups(catalog)] == [
+        ("alt.large", 1),
+        ("alt.huge", 3),
+        ("alt.small", 4),
+    ]
+
+
+def test_the_history_that_is_wanted_is_set_by_days_or_date(voyager, catalog):
+    voyager("groups", "add", "alt.one", "--days", "30")
+    voyager("groups", "add", "alt.two")
+    assert get_group(catalog, "alt.one").backfill_days == 30
+    assert voyager("groups", "backfill", "--since", "2020-12-31").code == 0
+    shown = voyager("groups", "list").out.splitlines()[2:]
+    assert [line.split()[-2:] for line in shown] == [["since", "2020-12-31"]] * 2
+    assert voyager("groups", "backfill", "alt.two").code == 0
+    assert get_group(catalog, "alt.two").backfill_since is None
+    assert voyager("groups", "backfill", "alt.none", "--days", "3").code == 1
+    for wrong in (["--days", "-1"], ["--days", "x"], ["--since", "soon"], ["--days", "\u0661"]):
+        assert voyager("groups", "backfill", *wrong).code == 2
 
 
 @pytest.mark.parametrize(
@@ -139,10 +201,15 @@ def test_the_recorded_group_lists_are_read_whole(shared_data):
     data = (folder / "list_active_2016_sample.txt").read_bytes()
     found = read_group_list(data)
     assert found is not None
-    assert found.names == list(
-        dict.fromkeys(line.split()[0].decode() for line in data.split(b"\n")[:-1])
-    )
-    assert found.unread == []
+    spans = {
+        name: int(high) - int(low) + 1
+        for name, high, low, _ in (line.decode("latin-1").split() for line in data.splitlines())
+    }
+    assert len(found.names) + sum(found.refused.values()) == len(spans)
+    assert set(found.names) <= set(spans)
+    sizes = [max(0, spans[name]) for name in found.names]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(found.names) > 0.99 * len(spans)
 
 
 def test_progress_is_shown_by_group_and_by_range(voyager, catalog):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from voyager_core.cli.main import build_parser
+from voyager_core.cli import main
+from voyager_core.cli.program import build_parser
 from voyager_core.settings import known_variables
 
 COMMAND = (sys.executable, "-m", "voyager_core.cli")
@@ -114,6 +115,18 @@ def test_an_interrupted_command_is_exit_code_130(run, monkeypatch):
     assert (ran.code, ran.err) == (130, "voyager: stopped\n")
 
 
+def test_an_interrupt_before_the_commands_are_there_is_exit_code_130(tmp_path):
+    # As when Ctrl-C comes while modules are imported.
+    (tmp_path / "argparse.py").write_text("raise KeyboardInterrupt\n")
+    ran = subprocess.run(
+        COMMAND,
+        capture_output=True,
+        env={"PYTHONPATH": str(tmp_path)},
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (130, b"voyager: stopped\n")
+
+
 def test_a_reader_that_leaves_early_is_no_error(tmp_path):
     script = '"$@" settings | true; echo "${PIPESTATUS[0]}"'
     ran = subprocess.run(
@@ -156,7 +169,7 @@ def test_every_command_has_a_function_to_run():
 
 def test_the_engine_is_not_loaded_for_help():
     code = (
-        "import sys; from voyager_core.cli.main import build_parser; build_parser();"
+        "import sys; from voyager_core.cli.program import build_parser; build_parser();"
         "sys.exit(bool({'voyager_native', 'polars', 'psycopg', 'dagster'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -173,3 +186,76 @@ def test_replay_reads_a_file_and_says_what_it_cannot_read(run, tmp_path):
     assert (missing.code, missing.out) == (1, "")
     assert "none.over" in missing.err
     assert run("replay", "a.over", "--group", "\udcff").code == 2
+
+
+@pytest.mark.parametrize(("verbose", "more"), [((), "; `voyager -v …` shows where"), (("-v",), "")])
+def test_an_unexpected_fault_is_one_line(capfd, monkeypatch, verbose, more):
+    def broken(*_arguments):
+        raise RuntimeError("the drum is flat\nand more")
+
+    monkeypatch.setattr("voyager_core.cli.admin.load_settings", broken)
+    assert main([*verbose, "settings"]) == 1
+    said = "this is a fault of Voyager, please report it: RuntimeError: the drum is flat"
+    assert capfd.readouterr().err.splitlines()[-1] == f"voyager: {said}{more}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("corpus", "mark", "alt.x", "9223372036854775808"),
+        ("corpus", "mark", "alt.x", "--", "-1"),
+        ("corpus", "sweep", "0"),
+        ("corpus", "sweep", "9" * 5000),
+        ("backup", "here", "--keep", "0"),
+        ("groups", "import", "list", "--most", "0"),
+        ("groups", "add", "alt.x", "--days", "9" * 5000),
+        ("replay", "a.over", "--group", ""),
+        ("replay", "a.over", "--group", "two words"),
+    ],
+)
+def test_a_number_or_name_that_cannot_be_is_wrong_usage(run, arguments):
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert len(ran.err) < 1000
+    assert "is no number from" in ran.err or "no name of a newsgroup" in ran.err
+
+
+@pytest.mark.parametrize("kind", ["folder", "binary", "missing"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("bench", "--lines", "10", "--repeats", "1", "--budgets", "FILE"),
+        ("replay", "a.over", "--group", "alt.x", "--against", "FILE"),
+        ("restore", "FILE"),
+    ],
+)
+def test_a_file_of_another_kind_is_a_line_without_error_numbers(run, tmp_path, command, kind):
+    file = tmp_path / "given"
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "binary":
+        file.write_bytes(b"\x7fELF\xd0\xff")
+    ran = run(*(str(file) if each == "FILE" else each for each in command))
+    assert (ran.code, ran.out) == (1, "")
+    assert str(file) in ran.err
+    assert ran.err.count("\n") == 1
+    assert "Errno" not in ran.err
+    assert "codec" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("option", "written"), [(("--out", "."), "articles.parquet"), (("--report", "r"), "r.json")]
+)
+def test_a_full_disk_leaves_the_earlier_file_and_nothing_half_written(
+    run, tmp_path, option, written
+):
+    line = '7\t"a.bin" yEnc (1/1)\tP <p@e.x>\tFri, 1 Mar 2024 00:00:00 +0000\t<a@b>\t\t99\t9\n'
+    (tmp_path / "a.over").write_text(line)
+    (tmp_path / written).write_text("earlier")
+    (tmp_path / f".{written}.new").symlink_to("/dev/full")
+    ran = run("replay", "a.over", "--group", "alt.x", *option)
+    assert ran.code == 1
+    assert ran.err.startswith("voyager: cannot write")
+    assert "No space left on device" in ran.err
+    assert (tmp_path / written).read_text() == "earlier"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["a.over", written])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.core.demo.test_compare import ONE, TRUTH, TWO
-from voyager_core.catalog.ranges import GroupProgress
+from voyager_core.catalog.progress import GroupStatus
 from voyager_core.demo.client import Newznab
 from voyager_core.demo.run import is_caught_up
 from voyager_core.demo.summary import Outcome, progress_text, show_found, show_use
@@ -14,20 +14,32 @@ from voyager_core.supervisor.installation import Addresses
 from voyager_core.supervisor.terminal import Terminal
 
 
-def progress(group: str = "alt.a", **changes) -> GroupProgress:
+def progress(group: str = "alt.a", **changes) -> GroupStatus:
     values = {
         "group": group,
+        "priority": 1,
+        "state": "ok",
+        "note": None,
+        "low": 1,
+        "high": 1100,
+        "checked_at": None,
+        "indexed_to": 1100,
+        "lag": 0,
+        "lag_seconds": 0.0,
         "ranges": 3,
         "done": 2,
         "parked": 0,
         "numbers": 1500,
         "indexed": 1100,
         "lines": 1000,
-        "resume_at": 1101,
-        "high": 1100,
+        "backlog": 0,
+        "rate": None,
+        "posting_rate": None,
+        "eta_seconds": 0.0,
+        "holes": 0,
         "stored_at": None,
     }
-    return GroupProgress(**{**values, **changes})
+    return GroupStatus(**{**values, **changes})
 
 
 @pytest.mark.parametrize(
@@ -35,11 +47,11 @@ def progress(group: str = "alt.a", **changes) -> GroupProgress:
     [
         ([], "0 of 9 articles · 0 ranges: 0 done, 0 read to their newest article"),
         (
-            [progress(), progress("alt.b", resume_at=1100, lines=5)],
+            [progress(), progress("alt.b", indexed_to=1099, lag=1, lines=5)],
             "1,005 of 9 articles · 6 ranges: 4 done, 1 read to their newest article",
         ),
         (
-            [progress(ranges=0, done=0, resume_at=None, high=None, parked=2, lines=0)],
+            [progress(ranges=0, done=0, indexed_to=None, high=None, parked=2, lines=0)],
             "0 of 9 articles · 0 ranges: 0 done, 0 read to their newest article, 2 failed",
         ),
         (

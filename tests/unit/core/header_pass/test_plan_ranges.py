@@ -2,13 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from voyager_core.header_pass.plan import (
-    first_number_since,
-    new_ranges,
-    patterns_for,
-    ranges_between_marks,
-    water_marks,
-)
+from voyager_core.header_pass.marks import first_number_since, patterns_for, water_marks
+from voyager_core.header_pass.plan import new_ranges, ranges_between_marks
 from voyager_core.nntp.errors import GroupGone
 from voyager_core.nntp.overview import GroupMarks, OverviewBlock, empty_block
 

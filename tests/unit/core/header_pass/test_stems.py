@@ -18,6 +18,12 @@ def one(function, name):
         ("Some.Show.rar", "Some.Show"),
         ("Some.Show.r00", "Some.Show"),
         ("Some.Show.s07", "Some.Show"),
+        ("SOME.SHOW.S07", "SOME.SHOW"),
+        ("Some.Show.S07", "Some.Show.S07"),
+        ("Some.Show.S07.part01.rar", "Some.Show.S07"),
+        ("Some.Show.S07.vol03+04.par2", "Some.Show.S07"),
+        ("some.show.s07.rar", "some.show.s07"),
+        ("Some.Show.r05.par2", "Some.Show"),
         ("Some.Show.t00", "Some.Show"),
         ("Some.Show.z29", "Some.Show"),
         ("Some.Show.001", "Some.Show"),
@@ -62,37 +68,41 @@ def test_stem(name, stem):
     assert one(stems.display_stem, name) == stem
 
 
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [("some.show.s07", "some.show.s07"), ("f.part03.rar", "f"), ("f.r05", "f")],
+)
+def test_a_title_may_hold_a_file_and_ends_with_a_season(title, shown):
+    assert stems.display_stem(pl.Series([title]), is_file=False).item() == shown
+
+
 def test_stems_are_compared_without_case_and_separators():
     forms = stems.key_form(stems.display_stem(pl.Series(["Some Show.rar", "some_show.R00"])))
     assert forms.n_unique() == 1
 
 
 @pytest.mark.parametrize(
-    ("function", "yes", "no"),
+    ("kind", "yes", "no"),
     [
-        (stems.is_par2, ["a.par2", "a.vol3+4.PAR2"], ["par2", "a.par2.mkv"]),
-        (stems.is_par2_index, ["a.par2", "a.7z.001.par2"], ["a.vol-01.par2", "a.vol0+1.par2"]),
-        (
-            stems.is_member,
-            ["a.r00", "a.part1.rar", "a.7z.002", "a.par2", "a.zip"],
-            ["a.mkv", "a.nfo"],
-        ),
-        (
-            stems.is_archive_start,
-            ["a.part01.rar", "a.rar", "a.7z.001", "a.001", "a.zip"],
-            ["a.r00"],
-        ),
-        (stems.is_archive_start, ["a.part1.rar"], ["a.part10.rar", "a.7z.011", "a.mkv"]),
-        (stems.is_sidecar, ["a.nfo", "a.NZB", "a.jpg"], ["a.mkv", "a.rar"]),
-        (stems.is_track, ["a.mp3", "a.FLAC"], ["a.mkv"]),
-        (stems.is_piece, ["00001.clpi", "a.vob", "a.mp3"], ["a.mkv", "a.rar"]),
-        (stems.is_book, ["a.epub", "a.PDF"], ["a.mkv"]),
-        (stems.is_extra, ["a.sample.par2", "sample-a.rar", "a.subs.rar"], ["a.par2"]),
+        ("par2", ["a.par2", "a.vol3+4.PAR2"], ["par2", "a.par2.mkv"]),
+        ("member", ["a.r00", "a.part1.rar", "a.7z.002", "a.par2", "a.zip"], ["a.mkv", "a.nfo"]),
+        ("lone_archive", ["a.rar", "a.zip"], ["a.r00", "a.mkv"]),
+        ("start", ["a.part01.rar", "a.rar", "a.7z.001", "a.001", "a.zip"], ["a.r00"]),
+        ("start", ["a.part1.rar"], ["a.part10.rar", "a.7z.011", "a.mkv"]),
+        ("sidecar", ["a.nfo", "a.NZB", "a.jpg"], ["a.mkv", "a.rar"]),
+        ("track", ["a.mp3", "a.FLAC"], ["a.mkv"]),
+        ("piece", ["00001.clpi", "a.vob", "a.mp3"], ["a.mkv", "a.rar"]),
+        ("book", ["a.epub", "a.PDF"], ["a.mkv"]),
     ],
 )
-def test_kind(function, yes, no):
-    assert function(pl.Series(yes)).all()
-    assert not function(pl.Series(no)).any()
+def test_kind(kind, yes, no):
+    told = stems.features(pl.Series([*yes, *no]))
+    assert told[f"_is_{kind}"].to_list() == [True] * len(yes) + [False] * len(no)
+
+
+def test_extras_of_an_upload():
+    assert stems.is_extra(pl.Series(["a.sample.par2", "sample-a.rar", "a.subs.rar"])).all()
+    assert not stems.is_extra(pl.Series(["a.par2"])).any()
 
 
 @pytest.mark.parametrize(
@@ -125,5 +135,4 @@ def test_volume_number(name, number):
     ],
 )
 def test_grade_of_head(head, grade):
-    frame = pl.DataFrame({"head": [head]}).select(heads.grade(pl.col("head")))
-    assert frame.item() == grade
+    assert one(heads.grades, head) == grade

@@ -127,6 +127,18 @@ def test_a_few_stray_lines_are_left_to_the_engine():
     assert poison in inflate(block.raw)
 
 
+@pytest.mark.parametrize("compress", [[], ["gzip"]])
+def test_a_server_that_sends_the_whole_group_is_stopped_before_its_end(compress):
+    rules = [Rule("XOVER", "more", 5000, times=None)]
+    with NewsServer([group()], compress=compress, rules=rules) as server:
+
+        async def work(pool):
+            with pytest.raises(errors.Garbage, match="lines"):
+                await overview(pool)
+
+        on(server.url(), work)
+
+
 def test_a_forgotten_group_is_selected_again():
     rule = Rule("XOVER", "reply", "412 no newsgroup selected")
     with NewsServer([group()], rules=[rule]) as server:

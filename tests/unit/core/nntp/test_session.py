@@ -222,6 +222,43 @@ def test_a_wrong_login_is_permanent_and_never_shown(rules):
     assert "user and password" in message
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "481 no account joe17 with hunter22",
+        "999 AUTHINFO PASS hunter22",
+        "AUTHINFO USER joe17",
+        "AUTHINFO PASS hunter22",
+        "500 unknown: AUTHINFO PASS hunter22",
+        "381 hunter22\r\nAUTHINFO PASS hunter22",
+        "281 ok\r\nwelcome joe17, your password is hunter22",
+    ],
+)
+@pytest.mark.parametrize("verb", ["AUTHINFO", "GROUP"])
+def test_a_server_that_repeats_the_login_does_not_get_it_into_a_message(said, verb):
+    rules = [Rule(verb, "reply", said, skip=1 if verb == "AUTHINFO" else 0, times=None)]
+    with NewsServer([group()], user="joe17", password="hunter22", rules=rules) as server:
+
+        async def work(pool):
+            with pytest.raises(errors.NewsError) as caught:
+                await overview(pool)
+            return str(caught.value)
+
+        message = on(server.url(), work)
+    assert "hunter22" not in message
+    assert "joe17" not in message
+
+
+def test_a_login_that_looks_like_numbers_does_not_change_what_is_read():
+    with NewsServer([group()], user="1", password="2") as server:
+
+        async def work(pool):
+            block = await overview(pool)
+            return block.lines, block.first_number
+
+        assert on(server.url(), work) == (HIGH - LOW + 1, LOW)
+
+
 def test_a_wrong_login_is_not_tried_again_by_others():
     with NewsServer([group()], user="joe", password="right") as server:
         url = server.url("connections=8").replace("right", "wrong")

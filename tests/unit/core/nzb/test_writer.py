@@ -99,6 +99,10 @@ def release(**values: Any) -> Release:
         "episode_last": None,
         "aired_on": None,
         "year": None,
+        "resolution": None,
+        "source": None,
+        "language": None,
+        "team": None,
         "password": -1,
         "grabs": 0,
     }
@@ -135,6 +139,21 @@ def test_an_independent_parser_reads_every_field():
         (1, "1.1@news.example", 700_000),
         (2, "1.2@news.example", 4501),
     ]
+
+
+@given(
+    name=st.text(max_size=40),
+    poster=st.text(max_size=40),
+    group=st.text(max_size=20),
+    password=st.text(max_size=40),
+)
+def test_any_name_poster_group_and_password_give_a_well_formed_nzb(name, poster, group, password):
+    decode, payloads = decoder([file(poster=poster)])
+    made = release(name=name, poster=poster, groups=(group,))
+    content = build_nzb(made, payloads, passwords=[password], category="TV > HD", decode=decode)
+    root = ET.fromstring(content)
+    assert [child.tag for child in root] == [f"{NS}head", f"{NS}file"]
+    assert len(rnzb.Nzb.from_str(content.decode()).files) == 1
 
 
 def test_head_has_title_category_and_every_password():

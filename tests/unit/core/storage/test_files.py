@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from voyager_core.storage.files import (
     TemporaryFile,
     folder_name,
-    group_name,
     locked,
     remove_leftovers,
     write_file,
@@ -52,16 +51,6 @@ def test_any_group_has_one_folder_directly_below_the_root(group, tmp_path):
 @given(st.text(min_size=1, max_size=300), st.text(min_size=1, max_size=300))
 def test_different_groups_have_different_folders(one, other):
     assert (folder_name(one) == folder_name(other)) == (one == other)
-
-
-@settings(deadline=None)
-@given(st.text(min_size=1, max_size=16))
-def test_a_folder_names_its_group(group):
-    assert group_name(folder_name(group)) == group
-
-
-def test_a_shortened_folder_names_no_group():
-    assert group_name(folder_name("x" * 300)) is None
 
 
 def test_a_group_without_a_name_is_refused():

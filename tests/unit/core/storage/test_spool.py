@@ -202,6 +202,14 @@ def test_a_lost_or_torn_count_is_made_again(spool):
     assert spool.bytes_used() == 1000
 
 
+def test_a_count_that_fell_below_nothing_is_made_again(spool):
+    put(spool, 1, 100)
+    put(spool, 101, 200)
+    (spool.root / ".usage").write_bytes(b"10\n")
+    spool.release(span(1, 100))
+    assert spool.bytes_used() == 1000
+
+
 def test_a_block_over_the_cap_is_refused_whole(tmp_path):
     spool = Spool(tmp_path, max_bytes=2500)
     put(spool, 1, 100, size=1000)

@@ -56,6 +56,14 @@ def test_a_child_reads_the_same_settings(settings, monkeypatch, tmp_path):
     assert again == expected
 
 
+def test_runs_do_not_fight_over_threads_unless_told_to(settings, monkeypatch):
+    dsns = {"catalog_dsn": "postgresql://a@db/c", "dagster_dsn": "postgresql://a@db/d"}
+    monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
+    assert child_environment(settings, **dsns)["POLARS_MAX_THREADS"] == "1"
+    monkeypatch.setenv("POLARS_MAX_THREADS", "4")
+    assert child_environment(settings, **dsns)["POLARS_MAX_THREADS"] == "4"
+
+
 def test_dagster_gets_the_parts_of_its_dsn(settings):
     environment = child_environment(
         settings,
