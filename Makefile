@@ -9,19 +9,20 @@ RUST_SOURCES := $(shell find voyager_native/src voyager_native/engine/src -name 
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo up test test-rust test-python check lint types contracts stubs bench format clean
+.PHONY: fuzz help setup setup-dev demo up test test-rust test-python check lint types contracts stubs bench instructions quality format clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-$(BIN)/python:
+$(VENV)/venv.stamp:
 	@command -v $(PYTHON) >/dev/null || { echo "Voyager needs Python 3.11 or newer (set PYTHON=…)"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Voyager needs Python 3.11 or newer; $$($(PYTHON) --version) is too old (set PYTHON=…)"; exit 1; }
 	@command -v cargo >/dev/null || { echo "Voyager needs a Rust toolchain (cargo 1.85 or newer)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	@touch $@
 
-$(VENV)/native.stamp: $(BIN)/python $(RUST_SOURCES)
+$(VENV)/native.stamp: $(VENV)/venv.stamp $(RUST_SOURCES)
 	@echo "building the native core in release mode"
 	$(PIP_INSTALL) -e ./voyager_native
 	@touch $@
@@ -74,7 +75,17 @@ format: setup-dev ## Rewrite the sources in the project's format
 	cargo fmt --manifest-path $(CARGO_MANIFEST) --all
 
 bench: setup ## Ratios of docs/performance.md, against benches/budgets.toml
-	$(BIN)/voyager bench --budgets benches/budgets.toml $(ARGS)
+	POLARS_MAX_THREADS=$${POLARS_MAX_THREADS:-1} $(BIN)/voyager bench --budgets benches/budgets.toml $(ARGS)
+
+instructions: setup ## Instructions of the engine, against benches/instructions.json (valgrind)
+	$(BIN)/python benches/instructions.py $(ARGS)
+
+DATA ?= ../shared/data
+quality: setup-dev ## Figures on real headers (DATA=folder), each against its bar
+	$(BIN)/python -m tests.quality --data $(DATA) $(ARGS)
+
+fuzz: ## Ten minutes of every fuzz target (ARGS="lines --seconds 60" for less)
+	$(PYTHON) benches/fuzz.py $(ARGS)
 
 clean: ## Remove the environment and build outputs (not the data)
 	rm -rf $(VENV) voyager_native/target .pytest_cache .mypy_cache .ruff_cache
