@@ -24,25 +24,36 @@ HIGH = 10 * SIZE
 class Server:
     """Groups with the years of their first article, posted to faster and faster."""
 
-    def __init__(self, first_years, *, strange=None):
+    def __init__(self, first_years, *, strange=None, holes=None):
         self.first_years = first_years
         self.strange = strange or {}
+        self.holes = holes or {}
+        self.high = HIGH
         self.asked = []
+        self.widest = 0
         self.gone = set()
 
     def list_active(self, _pattern="*"):
-        return [GroupMarks(name, 1, HIGH) for name in self.first_years]
+        return [GroupMarks(name, 1, self.high) for name in self.first_years]
 
     def group(self, name):
-        return GroupMarks(name, 1, HIGH)
+        return GroupMarks(name, 1, self.high)
 
-    def overview(self, group, low, _high):
+    def overview(self, group, low, high):
+        """Answers with the first number of the range that has an article."""
         if group in self.gone:
             raise GroupGone(group)
         self.asked.append((group, low))
-        return (group, low)
+        self.widest = max(self.widest, high - low + 1)
+        number = low
+        for hole in self.holes.get(group, ()):
+            if number in hole:
+                number = hole.stop
+        return (group, number) if number <= high else None
 
     def date_of(self, block):
+        if block is None:
+            return None
         group, number = block
         if group in self.strange:
             return self.strange[group](number)
@@ -158,6 +169,69 @@ def test_a_group_that_is_gone_does_not_keep_the_others_from_their_dates(conn):
     dates = {each.group: len(each.dates) for each in dated_groups(conn)}
     assert dates["alt.gone"] == 0
     assert dates["alt.there"] > 3
+
+
+HOLES = {
+    "the first article": [range(1, 2)],
+    "the first thousands": [range(1, 5_000)],
+    "the first half": [range(1, 5 * SIZE)],
+    "all but the newest": [range(1, HIGH - 1)],
+    "the beginning and the middle": [range(1, 200), range(4 * SIZE, 6 * SIZE)],
+}
+
+
+@pytest.mark.parametrize("kind", HOLES)
+def test_missing_articles_do_not_make_a_group_new(conn, kind):
+    holes = HOLES[kind]
+    server = Server({"alt.holes": 2010, "alt.young": 2022}, holes={"alt.holes": holes})
+    planned(conn, server)
+    date_groups(conn, server, now=NOW, date_of=server.date_of)
+    (number, posted), *others = dated_groups(conn)[0].dates
+    first_there = max(hole.stop for hole in holes if hole.start == 1)
+    assert (number, posted) == (1, server.true_date("alt.holes", first_there))
+    for number, posted in others:
+        true = server.true_date("alt.holes", number)
+        beyond = [server.true_date("alt.holes", h.stop) for h in holes if number in h]
+        assert posted in {true, *beyond}
+    # What no server should be asked for at once, however wide the hole.
+    assert server.widest <= 10_000
+    assert len(server.asked) < 500
+
+
+def test_a_group_without_any_article_is_asked_little(conn):
+    server = Server({"alt.empty": 2010}, holes={"alt.empty": [range(1, HIGH + 1)]})
+    planned(conn, server)
+    assert date_groups(conn, server, now=NOW, date_of=server.date_of, most=1) == 1
+    assert len(server.asked) < 40
+    assert max(number for _, number in server.asked) <= HIGH
+    assert [index for _, index in order(conn)] == list(range(9))
+
+
+def test_numbers_that_began_again_have_no_dates_of_before(conn):
+    server = Server({"alt.one": 2010, "alt.two": 2015})
+    planned(conn, server)
+    date_groups(conn, server, now=NOW, date_of=server.date_of)
+    before = {each.group: each.dates for each in dated_groups(conn)}
+    server.list_active = lambda _: [GroupMarks("alt.one", 1, 900), GroupMarks("alt.two", 1, HIGH)]
+    server.group = lambda name: GroupMarks(name, 1, 900)
+    refresh_groups(conn, server, now=NOW)
+    # A look that began before it ends after it.
+    record_dates(conn, [(1, 500, NOW)])
+    del server.list_active, server.group
+    server.high = HIGH + 1
+    refresh_groups(conn, server, now=NOW)
+    after = {each.group: each.dates for each in dated_groups(conn)}
+    assert after == {"alt.one": (), "alt.two": before["alt.two"]}
+
+
+@pytest.mark.parametrize("number", [HIGH, 2 * HIGH])
+def test_a_date_that_is_not_below_the_newest_number_orders_nothing(conn, number):
+    server = Server({"alt.a": 2010, "alt.b": 2010})
+    planned(conn, server)
+    record_dates(conn, [(2, 1, datetime(2020, 1, 1, tzinfo=UTC))])
+    without = order(conn)
+    record_dates(conn, [(1, number, datetime(2009, 1, 1, tzinfo=UTC))])
+    assert order(conn) == without
 
 
 def test_older_history_that_is_wanted_later_gets_a_date_too(conn):

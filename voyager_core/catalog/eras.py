@@ -55,6 +55,8 @@ def dated_groups(conn: Connection) -> list[DatedGroup]:
 def record_dates(conn: Connection, dates: Iterable[tuple[int, int, datetime]]) -> None:
     """Notes when articles were posted: `(newsgroup_id, number, time)`.
 
+    A newsgroup that waits meanwhile, since its numbers began again, gets none.
+
     Raises:
         CatalogUnavailable: the database does not answer.
     """
@@ -64,7 +66,21 @@ def record_dates(conn: Connection, dates: Iterable[tuple[int, int, datetime]]) -
     with catalog_errors("noting the dates of articles"):
         conn.execute(
             "insert into group_date (newsgroup_id, number, posted_at)"
-            " select * from unnest(%s::integer[], %s::bigint[], %s::timestamptz[])"
+            " select d.* from unnest(%s::integer[], %s::bigint[], %s::timestamptz[])"
+            " as d (newsgroup_id, number, posted_at)"
+            " join newsgroup n using (newsgroup_id) where n.state <> 'restarted'"
             " on conflict (newsgroup_id, number) do update set posted_at = excluded.posted_at",
             [[row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]],
         )
+
+
+def forget_dates(conn: Connection, newsgroup_id: int) -> int:
+    """Forgets when the articles of a newsgroup were posted; returns how many dates were known.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    with catalog_errors("forgetting the dates of a newsgroup"):
+        return conn.execute(
+            "delete from group_date where newsgroup_id = %s", [newsgroup_id]
+        ).rowcount

@@ -144,8 +144,11 @@ _STRETCHES = """
 
 # Between each known date of a group and the next one; the newest article is as new as the look.
 _PIECES = """
+    dated as (
+        select d.newsgroup_id, d.number, d.posted_at
+          from group_date d join newsgroup n using (newsgroup_id) where d.number < n.high),
     known as (
-        select newsgroup_id, number, posted_at from group_date
+        select newsgroup_id, number, posted_at from dated
         union all select newsgroup_id, high, coalesce(checked_at, now()) from newsgroup
          where high is not null),
     next as (
@@ -213,7 +216,7 @@ def open_stretches(
                 " from work w left join piece p on p.newsgroup_id = w.newsgroup_id"
                 "  and w.first >= p.low and w.first < p.high,"
                 " (select coalesce(min(posted_at), now() - interval '1 year') as at"
-                "   from group_date) as oldest"
+                "   from dated) as oldest"
                 " order by w.is_head desc, coalesce("
                 "  p.since + (p.until - p.since) * ((w.first - p.low)::float8 / (p.high - p.low)),"
                 "  oldest.at + (now() - oldest.at) * (w.first::float8 / w.newest)),"

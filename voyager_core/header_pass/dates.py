@@ -13,19 +13,18 @@ def usual_posted_at(block: OverviewBlock) -> datetime | None:
 
     A few posters' clocks are years off; of many articles the middle one is not.
     """
-    if not block.lines:
-        return None
-    lines = pl.DataFrame(voyager_native.parse_lines(voyager_native.inflate(block.raw)))
-    dated = lines["posted_at"].drop_nulls().sort()
-    moment: datetime | None = dated[len(dated) // 2] if len(dated) else None
-    return moment
+    dated = sorted(_dates(block))
+    return dated[len(dated) // 2] if dated else None
 
 
 def first_posted_at(block: OverviewBlock) -> datetime | None:
     """Returns the posting time of the first dated article of a block, None without one."""
+    return next(iter(_dates(block)), None)
+
+
+def _dates(block: OverviewBlock) -> list[datetime]:
     if not block.lines:
-        return None
+        return []
     lines = pl.DataFrame(voyager_native.parse_lines(voyager_native.inflate(block.raw)))
-    dated = lines["posted_at"].drop_nulls()
-    moment: datetime | None = dated[0] if len(dated) else None
-    return moment
+    dated: list[datetime] = lines["posted_at"].drop_nulls().to_list()
+    return dated

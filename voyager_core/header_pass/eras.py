@@ -34,11 +34,11 @@ _LEAST_NUMBERS = 10_000
 
 @dataclass(order=True, slots=True)
 class _Gap:
-    """Numbers between two known dates; the widest in time comes first."""
+    """A number to ask for, and the last that may answer for it; the widest gap comes first."""
 
     rank: tuple[float, int, int]
-    low: int
-    high: int
+    number: int
+    last: int
 
 
 def date_groups(
@@ -75,18 +75,17 @@ def date_groups(
         each = known[gap.rank[2]]
         if each.group.newsgroup_id in gone:
             continue
-        number = each.number_in(gap)
         asked += 1
         try:
-            place = (each.group.group, number, max(number, gap.high - 1))
+            place = (each.group.group, gap.number, gap.last)
             posted = date_near(server, place, date_of, step=_STEP)
         except GroupGone:
             gone.add(each.group.newsgroup_id)
             continue
         # Where nothing has a date up to the next known one, it is as late as that.
-        moment = each.add(number, posted)
-        record_dates(conn, [(each.group.newsgroup_id, number, moment)])
-        for new in each.around(number):
+        moment = each.add(gap.number, posted)
+        record_dates(conn, [(each.group.newsgroup_id, gap.number, moment)])
+        for new in each.around(gap.number):
             heapq.heappush(heap, new)
     if asked:
         logger.info("asked for %d dates of %d newsgroups", asked, len(known))
@@ -108,7 +107,8 @@ class _Known:
         first = self.group.first
         if self._numbers[0] > first:
             # Before everything else: without it nothing can be said of the group.
-            yield _Gap((float("-inf"), 0, self.group.newsgroup_id), first, first)
+            rank = (float("-inf"), 0, self.group.newsgroup_id)
+            yield _Gap(rank, first, self._numbers[0] - 1)
             return
         for low in self._numbers[:-1]:
             yield from self._gap_after(low)
@@ -119,10 +119,6 @@ class _Known:
         if place > 0:
             yield from self._gap_after(self._numbers[place - 1])
         yield from self._gap_after(number)
-
-    def number_in(self, gap: _Gap) -> int:
-        """Returns the number to ask for."""
-        return (gap.low + gap.high) // 2
 
     def add(self, number: int, posted: datetime | None) -> datetime:
         """Adds a date between its neighbours and returns it."""
@@ -142,4 +138,5 @@ class _Known:
         apart = self._times[place + 1] - self._times[place]
         wanted = high > self.group.first
         if wanted and apart > ERA and high - low > max(_LEAST_NUMBERS, 2 * _STEP):
-            yield _Gap((-apart.total_seconds(), low, self.group.newsgroup_id), low, high)
+            rank = (-apart.total_seconds(), low, self.group.newsgroup_id)
+            yield _Gap(rank, (low + high) // 2, high - 1)

@@ -14,6 +14,9 @@ logger = logging.getLogger(__name__)
 MOST_PATTERN_OCTETS = 400
 MOST_PATTERNS = 8
 
+# Numbers in one look for a date; beyond it a hole is jumped over, since what ends it may be dense.
+_WIDEST_LOOK = 6_400
+
 DateOf = Callable[[OverviewBlock], datetime | None]
 
 
@@ -84,8 +87,7 @@ def first_number_since(
 ) -> int:
     """Returns an article number at which articles as new as `since` begin, by bisection.
 
-    Article numbers follow arrival, not posting, so the place is near, not exact. Holes are
-    crossed by looking further on, at most 32 times.
+    Article numbers follow arrival, not posting, so the place is near, not exact.
 
     Args:
         server: the news server.
@@ -117,6 +119,9 @@ def date_near(
 ) -> datetime | None:
     """Returns when the first dated article at or after a number was posted, None without one.
 
+    Looks grow up to some thousand numbers. A wider hole is jumped over, further each time, and
+    its end is found by bisection; single articles inside it may go unseen.
+
     Args:
         server: the news server.
         place: newsgroup, number, and the last number to look at.
@@ -126,17 +131,38 @@ def date_near(
     Raises:
         NewsError: the server cannot be asked.
     """
-    group, number, high = place
-    for _ in range(32):
-        if number > high:
+    group, first, high = place
+
+    def look(low: int, width: int) -> datetime | None:
+        return date_of(server.overview(group, low, min(low + width - 1, high)))
+
+    while step < _WIDEST_LOOK:
+        if first > high:
             return None
-        block = server.overview(group, number, min(number + step - 1, high))
-        posted = date_of(block)
-        if posted is not None:
+        if posted := look(first, step):
             return posted
-        number += step
+        first += step
         step *= 2
-    return None
+    return _date_beyond(look, first, high)
+
+
+def _date_beyond(
+    look: Callable[[int, int], datetime | None], first: int, high: int
+) -> datetime | None:
+    """Returns the first date from a number on, where none was near before it."""
+    number, jump, posted = first, _WIDEST_LOOK, None
+    while number <= high and not (posted := look(number, _WIDEST_LOOK)):
+        first = number + _WIDEST_LOOK
+        # The newest articles are looked at whatever the jump.
+        number = max(first, min(number + jump, high - _WIDEST_LOOK + 1))
+        jump *= 2
+    while posted and first < number:
+        middle = max(first, (first + number - _WIDEST_LOOK) // 2)
+        if nearer := look(middle, min(_WIDEST_LOOK, number - middle)):
+            number, posted = middle, nearer
+        else:
+            first = middle + _WIDEST_LOOK
+    return posted
 
 
 def _hierarchy(name: str) -> str:

@@ -50,6 +50,3 @@ def title_text(head: str, between: str) -> str:
         return head
     own, other = worth(title_in(head)), worth(title_in(between))
     return between if other >= own + _CLEARLY_MORE else head
-
-
-__all__ = ["is_between", "texts_between", "title_text"]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from voyager_core.catalog import stretches as ledger
 from voyager_core.catalog.connect import Connection
+from voyager_core.catalog.eras import forget_dates
 from voyager_core.catalog.groups import (
     Newsgroup,
     list_groups,
@@ -202,8 +203,11 @@ def _write(conn: Connection, made: _Decisions, now: datetime) -> list[GroupPlan]
     for group, state, note in made.waiting:
         if group.state != state:
             logger.warning("%s: %s", group.name, note)
-            record_waiting(conn, group.name, state, note, now)
-            ledger.park_ranges(conn, group.name, note)
+            with conn.transaction():
+                record_waiting(conn, group.name, state, note, now)
+                ledger.park_ranges(conn, group.name, note)
+                if state == "restarted":
+                    forget_dates(conn, group.newsgroup_id)
     record_water_marks(conn, made.marks, now)
     record_wanted(conn, made.wanted)
     for group in made.back:
