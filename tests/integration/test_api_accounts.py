@@ -151,6 +151,16 @@ def test_guessing_many_names_is_stopped_too_and_signing_in_is_not_counted(strict
     assert sign_in(strict, name="bea").status_code == 429
 
 
+def test_a_try_that_is_refused_for_its_client_does_not_count_for_its_name(strict):
+    for at in range(5):
+        sign_in(strict, name=f"nobody{at}")
+    refused = [sign_in(strict, name="bea") for _ in range(3)]
+    assert [each.status_code for each in refused] == [429] * 3
+    # One use of the client's own is free again, and the name has all of its own.
+    strict.now[0] += timedelta(seconds=int(refused[-1].headers["retry-after"]))
+    assert sign_in(strict, name="bea").status_code == 303
+
+
 def test_guessing_at_the_same_moment_gains_nothing(strict):
     page = strict.client.get("/login")
     cookies, token = dict(strict.client.cookies), token_on(page)

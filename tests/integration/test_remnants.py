@@ -21,7 +21,7 @@ from voyager_core.catalog.rulesets import (
     retract_rule,
     rules_in_force,
 )
-from voyager_core.domain.rulesets import REPOST_REMNANT, RuleSet
+from voyager_core.domain.rulesets import DISGUISED_PROGRAM, REPOST_REMNANT, RuleSet
 from voyager_core.header_pass.build import build_files
 from voyager_core.header_pass.recover import find_stale, recover_stretches, stale_versions
 from voyager_core.header_pass.run import index_stretches
@@ -163,6 +163,30 @@ def test_a_smaller_share_brings_back_only_what_it_lets(database, tmp_path, clean
             with it.connect() as conn:
                 assert check_catalog(conn) == []
                 assert find_stale(conn, now) == []
+        assert state(it)[0] == clean[0]
+
+
+def test_what_comes_back_is_counted_under_the_rule_that_had_dropped_it(database, tmp_path, clean):
+    with indexed(database, tmp_path, BUILT_IN) as it:
+        # The remnant's own rule goes, and another one that takes its name comes.
+        other = replace(
+            BUILT_IN.without(REPOST_REMNANT),
+            version=8,
+            media_types=("2010",),
+            program_types=("mkv",),
+        )
+        neither = replace(BUILT_IN.without(REPOST_REMNANT), version=9)
+        for rules, freed in ((other, 0), (neither, 2)):
+            with it.connect() as conn:
+                now = rules_in_force(conn, rules)
+            with it.tools(rules=now) as tools:
+                reports = list(recover_stretches(tools, STRETCHES, ""))
+            outcomes = [each for report in reports for each in report.outcomes]
+            assert [each.recovered for each in outcomes] == [freed]
+        with it.connect() as conn:
+            freed = {one.rule: (one.articles, one.files) for one in recovered_totals(conn)}
+        assert {rule for rule, numbers in freed.items() if any(numbers)} == {DISGUISED_PROGRAM}
+        assert freed[DISGUISED_PROGRAM] == (2, 1)
         assert state(it)[0] == clean[0]
 
 

@@ -62,7 +62,6 @@ def login(request: Request, services: ServicesDep, form: FormDep) -> Response:
     """Signs in, or shows the form again with what was wrong."""
     name, password, following = form.first("name"), form.raw("password"), form.first("next")
     client, now = client_of(request), services.now().timestamp()
-    of_name, of_client = services.passwords_of_name, services.passwords_of_client
     tried = f"{client} {name[:_MAX_NAME]}"
     try:
         with services.catalog.connection() as conn:
@@ -72,7 +71,7 @@ def login(request: Request, services: ServicesDep, form: FormDep) -> Response:
         if not is_own_form(request, services, visitor, form):
             return again(problem=STALE_FORM, status=403)
         # Counted before it is looked at, so that trying many at once gains nothing.
-        if wait := of_name.take(tried, now) or of_client.take(client, now):
+        if wait := _take_a_try(services, client, tried, now):
             minutes = math.ceil(wait / 60)
             text = f"Too many wrong passwords. Please try again in {minutes} min."
             return again(problem=text, status=429, wait=wait)
@@ -81,8 +80,8 @@ def login(request: Request, services: ServicesDep, form: FormDep) -> Response:
         if account is None:
             logger.warning("a wrong password from %s", client)
             return again(problem=_WRONG, status=403)
-        of_name.give_back(tried, now)
-        of_client.give_back(client, now)
+        services.passwords_of_name.give_back(tried, now)
+        services.passwords_of_client.give_back(client, now)
         with services.catalog.connection() as conn:
             token = open_session(conn, account, password, now=services.now())
     except VoyagerError as error:
@@ -151,6 +150,16 @@ def logout(request: Request, services: ServicesDep, form: FormDep) -> Response:
     except VoyagerError as error:
         return unreachable(request, services, None, error)
     return go_to(request, services, "/login", (session_cookie(request, services, "-", days=0),))
+
+
+def _take_a_try(services: Services, client: str, tried: str, now: float) -> float:
+    """Counts a try for its name and its client; returns 0, or the seconds until both let one."""
+    of_name, of_client = services.passwords_of_name, services.passwords_of_client
+    if wait := of_name.take(tried, now):
+        return max(wait, of_client.wait(client, now))
+    if wait := of_client.take(client, now):
+        of_name.give_back(tried, now)
+    return wait
 
 
 def _first_account(services: Services, name: str, password: str) -> str:

@@ -180,7 +180,7 @@ def _recover(
         stored=lambda ids: stored_among(tools.conn, stale, ids),
         other_parser=stale.parser_version != tools.versions.parser,
     )
-    by_rule = {recovery.rule: (0, 0), **freed.by_rule} if recovery.rule else freed.by_rule
+    by_rule = _with_asked(freed.by_rule, recovery)
     stored = store_recovery(tools.conn, stale, freed.built, freed=by_rule, versions=tools.versions)
     fetched.release(capture=stale.capture)
     return SpanOutcome(
@@ -200,30 +200,26 @@ def _recover(
 
 def _take_back(tools: PassTools, stale: StaleSpan, recovery: _Recovery) -> SpanOutcome:
     """Adds what was set aside while cut files were put together, as far as rules now let it."""
-    _rules_of(stale, recovery)
+    before = _rules_of(stale, recovery)
     kept = remnants_of(tools.conn, stale.span_drop_id)
     files = set_aside_frame(each.file for each in kept).with_columns(
         _id=pl.Series([each.remnant_id for each in kept], dtype=pl.Int64)
     )
-    share = tools.rules.remnant_share if REPOST_REMNANT in tools.rules.dropped else 0.0
-    dropped = (
-        pl.when(is_remnant(share) & (share > 0))
-        .then(pl.lit(REPOST_REMNANT))
-        .otherwise(pl.col("dropped_by"))
-    )
-    decided = apply_rules(files, tools.rules).with_columns(dropped_by=dropped)
+    # One rule sets aside; after a change of rules another one may be what holds a file back.
+    then = _decided(files, before[-1])["dropped_by"] if len(before) > 1 else pl.lit(REPOST_REMNANT)
+    decided = _decided(files, tools.rules).with_columns(_then=then)
     free = decided.filter(pl.col("dropped_by").is_null())
-    still = decided.filter(pl.col("dropped_by").is_not_null()).drop("_id", "fullest")
+    still = decided.filter(pl.col("dropped_by").is_not_null()).drop("_id", "fullest", "_then")
     built = replace(
-        build_files(free.drop("_id", "fullest", "dropped_by"), now=tools.clock()),
+        build_files(free.drop("_id", "fullest", "_then", "dropped_by"), now=tools.clock()),
         rule_counts=count_drops(still, tools.rules),
     )
-    articles = int(free["parts_found"].sum())
+    by_rule = _by_rule(free.with_columns(pl.col("_then").fill_null(REPOST_REMNANT)))
     stored = store_recovery(
         tools.conn,
         stale,
         built,
-        freed={REPOST_REMNANT: (articles, len(free))},
+        freed=_with_asked(by_rule, recovery),
         versions=tools.versions,
         taken_back=free["_id"].to_list(),
     )
@@ -233,8 +229,33 @@ def _take_back(tools: PassTools, stale: StaleSpan, recovery: _Recovery) -> SpanO
         stored=stored.stored,
         refused=not stored.stored,
         chunk_bytes=stored.chunk_bytes,
-        recovered=articles,
+        recovered=sum(articles for articles, _ in by_rule.values()),
     )
+
+
+def _decided(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Returns files that were set aside with `dropped_by`: what keeps each out, or null."""
+    share = rules.remnant_share if REPOST_REMNANT in rules.dropped else 0.0
+    return apply_rules(files, rules).with_columns(
+        dropped_by=pl.when(is_remnant(share) & (share > 0))
+        .then(pl.lit(REPOST_REMNANT))
+        .otherwise(pl.col("dropped_by"))
+    )
+
+
+def _by_rule(free: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    """Returns the articles and files brought back, by the rule that had dropped them (`_then`)."""
+    counted = free.group_by("_then", maintain_order=True).agg(
+        pl.col("parts_found").cast(pl.UInt64).sum(), pl.len()
+    )
+    return {rule: (articles, count) for rule, articles, count in counted.iter_rows()}
+
+
+def _with_asked(
+    by_rule: Mapping[str, tuple[int, int]], recovery: _Recovery
+) -> Mapping[str, tuple[int, int]]:
+    """Returns the same with the rule that was asked for, also when it brings back nothing."""
+    return {recovery.rule: (0, 0), **by_rule} if recovery.rule else by_rule
 
 
 def _parse(
@@ -311,12 +332,7 @@ def freed_by(
             rule_counts=count_drops(still.drop(extra), rules),
             rule_samples=sample_rules(moved, rules),
         ),
-        {
-            rule: (articles, count)
-            for rule, articles, count in free.group_by("_then", maintain_order=True)
-            .agg(pl.col("parts_found").cast(pl.UInt64).sum(), pl.len())
-            .iter_rows()
-        },
+        _by_rule(free),
     )
 
 
