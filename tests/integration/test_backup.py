@@ -1,5 +1,10 @@
 """A backup brings everything back: catalog and corpus, on another database."""
 
+import fcntl
+import shutil
+import subprocess
+import sys
+import time
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -18,7 +23,8 @@ from voyager_core.catalog.backup import (
     restore_backup,
 )
 from voyager_core.catalog.checks import check_catalog
-from voyager_core.catalog.connect import connect, with_database
+from voyager_core.catalog.connect import connect, ensure_database, with_database
+from voyager_core.catalog.migrate import migrate
 from voyager_core.cli import main
 from voyager_core.storage.corpus import Corpus, blocks_in
 
@@ -102,6 +108,120 @@ def test_a_backup_that_fails_leaves_no_folder(it, tmp_path):
     with pytest.raises(BackupError):
         make_backup(it.dsn, it.folder / "corpus", folder, now=NOW)
     assert [each.name for each in folder.iterdir()] == ["voyager-20260102T030405Z"]
+
+
+@pytest.fixture
+def running(it, tmp_path):
+    """A backup into `backups` that does not end, since its dump waits for a table."""
+    folder = tmp_path / "backups"
+    script = "import sys; from voyager_core.cli import main; sys.exit(main(sys.argv[1:]))"
+    variables = {"VOYAGER_DATABASE_URL": it.dsn, "VOYAGER_CORPUS_DIR": str(tmp_path / "none")}
+    with psycopg.connect(it.dsn) as holder:
+        holder.execute("lock table candidate in access exclusive mode")
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, "backup", str(folder)],
+            env=variables,
+            cwd=it.folder,
+        )
+        try:
+            until(lambda: dumps(it))
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def dumps(it):
+    with it.connect() as conn:
+        (count,) = conn.execute(
+            "select count(*) from pg_stat_activity where application_name = 'pg_dump'"
+            " and datname = current_database()"
+        ).fetchone()
+    return count
+
+
+def until(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.05)
+
+
+def unfinished(folder):
+    return sorted(each.name for each in folder.glob(".*"))
+
+
+def test_a_killed_backup_ends_its_dump_and_the_next_one_cleans_up(it, running, tmp_path):
+    folder = tmp_path / "backups"
+    assert len(unfinished(folder)) == 1
+    running.kill()
+    running.wait()
+    until(lambda: not dumps(it))
+
+
+def test_what_killed_backups_left_goes_and_a_running_one_stays(it, elsewhere, running, tmp_path):
+    folder = tmp_path / "backups"
+    (mine,) = unfinished(folder)
+    shutil.copytree(folder / mine, folder / ".voyager-20250101T000000Z.unfinished")
+    (folder / ".voyager-20250102T000000Z.unfinished").mkdir()
+    (folder / ".somebody.unfinished").mkdir()
+    ensure_database(elsewhere)
+    migrate(elsewhere)
+    make_backup(elsewhere, it.folder / "none", folder, now=NOW)
+    assert unfinished(folder) == [".somebody.unfinished", mine]
+    running.kill()
+    running.wait()
+    make_backup(elsewhere, it.folder / "none", folder, now=NOW + timedelta(days=1))
+    assert unfinished(folder) == [".somebody.unfinished"]
+
+
+def test_a_second_backup_of_the_same_second_leaves_the_first_alone(
+    it, elsewhere, running, tmp_path
+):
+    folder = tmp_path / "backups"
+    (mine,) = unfinished(folder)
+    same = datetime.strptime(mine, ".voyager-%Y%m%dT%H%M%SZ.unfinished").replace(tzinfo=UTC)
+    ensure_database(elsewhere)
+    migrate(elsewhere)
+    with pytest.raises(BackupError, match="cannot write"):
+        make_backup(elsewhere, it.folder / "none", folder, now=same)
+    assert unfinished(folder) == [mine]
+
+
+def test_what_another_backup_took_for_a_leftover_at_its_start_is_made_again(
+    it, tmp_path, monkeypatch
+):
+    folder = tmp_path / "backups"
+    lock, stolen = fcntl.flock, []
+
+    def late(file, how):
+        if not stolen:
+            stolen.extend(unfinished(folder))
+            shutil.rmtree(folder / stolen[0])
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    read_backup(make_backup(it.dsn, it.folder / "none", folder, now=NOW))
+    assert len(stolen) == 1
+
+
+def test_a_deletion_that_was_cut_short_leaves_nothing_that_counts_as_a_backup(
+    it, tmp_path, monkeypatch
+):
+    folder = tmp_path / "backups"
+    for day in range(2):
+        make_backup(it.dsn, it.folder / "none", folder, now=NOW + timedelta(days=day))
+
+    def dies(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", dies)
+        with pytest.raises(KeyboardInterrupt):
+            forget_old(folder, 1)
+    assert [each.name for each in folder.glob("voyager-*")] == ["voyager-20260103T030405Z"]
+    make_backup(it.dsn, it.folder / "none", folder, now=NOW + timedelta(days=2))
+    assert unfinished(folder) == []
 
 
 def test_only_the_newest_are_kept_and_never_fewer_than_one(it, tmp_path):

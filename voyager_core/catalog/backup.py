@@ -4,27 +4,33 @@ A backup is a folder that appears whole or not at all. Dagster's own database is
 which ranges are indexed is in the catalog, and Dagster's history can be made again from nothing.
 """
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from psycopg.conninfo import conninfo_to_dict
 
 from voyager_core.catalog.connect import connect, ensure_database
 from voyager_core.catalog.migrate import check_schema
-from voyager_core.catalog.postgres_programs import find_programs
+from voyager_core.catalog.postgres_programs import RunAs, find_programs
 from voyager_core.errors import PermanentError, reason_of
 
 DUMP = "catalog.dump"
 CORPUS = "corpus"
 ABOUT = "backup.json"
 PREFIX = "voyager-"
+_UNFINISHED = ".unfinished"
 
 _PASSWORD = "PGPASSWORD"  # noqa: S105 - the variable's name
 _VARIABLES = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": _PASSWORD}
@@ -63,38 +69,36 @@ def make_backup(dsn: str, corpus: Path, folder: Path, *, now: datetime) -> Path:
     """Writes a backup into a new folder below `folder`; returns it.
 
     Nothing has to be stopped: the dump is of one moment, and blocks of the corpus never change.
+    What killed backups left in `folder` is deleted.
 
     Raises:
         BackupError: pg_dump fails, or the folder cannot be written to.
         CatalogUnavailable: the database does not answer.
     """
-    name = f"{PREFIX}{now:%Y%m%dT%H%M%SZ}"
-    target, unfinished = folder / name, folder / f".{name}.unfinished"
+    target = folder / f"{PREFIX}{now:%Y%m%dT%H%M%SZ}"
     try:
-        unfinished.mkdir(parents=True)
-        dump = unfinished / DUMP
-        with connect(dsn, application_name="voyager backup") as conn:
-            check_schema(conn)
-            row = conn.execute(
-                "select (select count(*) from range), (select count(*) from release)"
-            ).fetchone()
-            migrations = [
-                name for (name,) in conn.execute("select name from schema_migration order by 1")
-            ]
-        _run(dsn, "pg_dump", "--format=custom", "--no-owner", f"--file={dump}")
-        files, size = _copy_corpus(corpus, unfinished / CORPUS)
-        ranges, releases = row or (0, 0)
-        about = Backup(
-            now.isoformat(), migrations, ranges, releases,
-            dump.stat().st_size, _sha256(dump), files, size,
-        )  # fmt: skip
-        (unfinished / ABOUT).write_text(json.dumps(asdict(about), indent=1), encoding="utf-8")
-        unfinished.replace(target)
+        _delete_leftovers(folder)
+        with _appearing(target) as unfinished:
+            dump = unfinished / DUMP
+            with connect(dsn, application_name="voyager backup") as conn:
+                check_schema(conn)
+                row = conn.execute(
+                    "select (select count(*) from range), (select count(*) from release)"
+                ).fetchone()
+                migrations = [
+                    name for (name,) in conn.execute("select name from schema_migration order by 1")
+                ]
+            _run(dsn, "pg_dump", "--format=custom", "--no-owner", f"--file={dump}")
+            files, size = _copy_corpus(corpus, unfinished / CORPUS)
+            ranges, releases = row or (0, 0)
+            about = Backup(
+                now.isoformat(), migrations, ranges, releases,
+                dump.stat().st_size, _sha256(dump), files, size,
+            )  # fmt: skip
+            (unfinished / ABOUT).write_text(json.dumps(asdict(about), indent=1), encoding="utf-8")
     except OSError as error:
         msg = f"cannot write the backup to {target}: {reason_of(error, target)}"
         raise BackupError(msg) from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return target
 
 
@@ -166,11 +170,60 @@ def forget_old(folder: Path, keep: int) -> list[Path]:
     gone = found[: max(0, len(found) - max(1, keep))]
     try:
         for each in gone:
-            shutil.rmtree(each)
+            # Half of it must not pass for a backup, and the next one deletes the rest.
+            half = each.replace(_unfinished(each))
+            shutil.rmtree(half)
     except OSError as error:
         msg = f"an old backup cannot be deleted: {reason_of(error)}"
         raise BackupError(msg) from error
     return gone
+
+
+@contextmanager
+def _appearing(target: Path) -> Iterator[Path]:
+    """Yields a folder that becomes `target` when the block ends well, and else is deleted.
+
+    Its dump is locked for as long: the lock ends with the process, however that ends.
+
+    Raises:
+        OSError: of the operating system; both are there already, for example.
+    """
+    if target.exists():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    unfinished = _unfinished(target)
+    with _begin(unfinished):
+        try:
+            yield unfinished
+            unfinished.replace(target)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _begin(unfinished: Path) -> IO[bytes]:
+    """Makes the folder; returns its dump, empty and locked."""
+    unfinished.mkdir(parents=True)
+    with suppress(FileNotFoundError):
+        file = (unfinished / DUMP).open("wb")
+        # Where nothing can be locked, nothing is taken for a leftover either.
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()
+    # Another backup that starts at this moment took it for a leftover before it was locked.
+    return _begin(unfinished)
+
+
+def _delete_leftovers(folder: Path) -> None:
+    """Deletes what backups below a folder left whose processes were killed."""
+    for each in folder.glob(f".{PREFIX}*{_UNFINISHED}"):
+        with suppress(OSError), (each / DUMP).open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(each)
+
+
+def _unfinished(target: Path) -> Path:
+    return target.with_name(f".{target.name}{_UNFINISHED}")
 
 
 def _run(dsn: str, program: str, *arguments: str) -> None:
@@ -184,7 +237,8 @@ def _run(dsn: str, program: str, *arguments: str) -> None:
         raise BackupError(msg)
     base = {"PATH": os.defpath, "LC_ALL": "C"}
     done = subprocess.run(  # noqa: S603 - a program of Postgres
-        [str(path), *arguments],
+        # Without the starter nobody waits for what it does.
+        RunAs("self").command(path, *arguments, death_signal=signal.SIGTERM),
         env=base | variables,
         capture_output=True,
         text=True,
