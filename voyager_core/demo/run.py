@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from voyager_core.catalog.checks import check_catalog
 from voyager_core.catalog.connect import Connection, connect
+from voyager_core.catalog.errors import CatalogUnavailable
 from voyager_core.catalog.groups import add_group
 from voyager_core.catalog.keys import create_key, verify_key
 from voyager_core.catalog.progress import GroupStatus, group_status
@@ -94,10 +95,10 @@ def _run(terminal: Terminal, installation: Installation, truth: Truth) -> Outcom
     installation.settings = demo_settings(installation.settings, state)
     with connect(installation.start_database()) as conn:
         state = prepare_catalog(conn, truth, state)
-        write_state(data_dir, state)
-        addresses = installation.start_services((news_service(state.news_port),))
-        api = Newznab(addresses.api, state.api_key)
-        outcome = index(terminal, installation, conn, truth, api)
+    write_state(data_dir, state)
+    addresses = installation.start_services((news_service(state.news_port),))
+    api = Newznab(addresses.api, state.api_key)
+    outcome = index(terminal, installation, truth, api)
     show_found(terminal, truth, outcome)
     show_materialised(terminal, addresses)
     matched = match(truth, outcome.found)
@@ -149,35 +150,46 @@ def news_service(port: int) -> Service:
     )
 
 
-def index(
-    terminal: Terminal, installation: Installation, conn: Connection, truth: Truth, api: Newznab
-) -> Outcome:
+def index(terminal: Terminal, installation: Installation, truth: Truth, api: Newznab) -> Outcome:
     """Waits until Dagster has indexed the sample and everything is found, or nothing moves.
 
     Raises:
+        CatalogUnavailable: the database does not come back.
         ServiceError: a service dies again and again.
         StopRequestedError: a stop was asked for.
     """
     terminal.line()
     terminal.line("Dagster materialises the ranges")
-    total = sum(truth.lines.values())
     seen, moved_at = "", time.monotonic()
     while time.monotonic() - moved_at < _PATIENCE_SECONDS:
         installation.keep_running()
-        groups = group_status(conn)
-        now = progress_text(groups, total)
-        if all(is_caught_up(group, truth) for group in groups):
-            outcome = verify(conn, truth, api)
-            if not outcome.problems:
-                terminal.progress(f"{now} · everything is found")
-                return outcome
-            now = f"{now} · {len(outcome.problems)} things still differ"
+        try:
+            # A connection would not outlive a database that is started again.
+            with connect(installation.catalog_dsn) as conn:
+                now, outcome = _look(conn, truth, api)
+        except CatalogUnavailable:
+            now, outcome = "the database does not answer", None
         terminal.progress(now)
+        if outcome is not None and not outcome.problems:
+            return outcome
         if now != seen:
             seen, moved_at = now, time.monotonic()
         installation.stopping.wait(_POLL_SECONDS)
+    with connect(installation.catalog_dsn) as conn:
+        outcome = verify(conn, truth, api)
+        return Outcome(outcome.found, [*failures(conn, truth), *outcome.problems])
+
+
+def _look(conn: Connection, truth: Truth, api: Newznab) -> tuple[str, Outcome | None]:
+    """Returns how far the index is, in words, and what was found once every article was read."""
+    groups = group_status(conn)
+    now = progress_text(groups, sum(truth.lines.values()))
+    if not all(is_caught_up(group, truth) for group in groups):
+        return now, None
     outcome = verify(conn, truth, api)
-    return Outcome(outcome.found, [*failures(conn, truth), *outcome.problems])
+    differ = len(outcome.problems)
+    more = f"{differ} things still differ" if differ else "everything is found"
+    return f"{now} · {more}", outcome
 
 
 def failures(conn: Connection, truth: Truth) -> list[str]:

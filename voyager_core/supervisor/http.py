@@ -2,6 +2,7 @@
 
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 
 from voyager_core.errors import TransientError, reason_of
 
@@ -27,10 +28,17 @@ def fetch(url: str, *, data: bytes | None = None, timeout_seconds: float | None 
         ) as answer:
             body: bytes = answer.read()
     except urllib.error.HTTPError as error:
-        text = error.read(500).decode("utf-8", "replace")
+        text = _beginning(error)
         msg = f"{url.partition('?')[0]} answers {error.code}: {text}"
         raise ClientError(msg) from error
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         msg = f"{url.partition('?')[0]} does not answer: {reason_of(error)}"
         raise ClientError(msg) from error
     return body
+
+
+def _beginning(answer: urllib.error.HTTPError) -> str:
+    try:
+        return answer.read(500).decode("utf-8", "replace")
+    except (OSError, HTTPException):
+        return ""

@@ -1,6 +1,7 @@
 """The small HTTP clients against a scripted server on loopback."""
 
 import json
+import socket
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -99,6 +100,32 @@ def test_no_server_is_told_without_the_key():
     with pytest.raises(ClientError, match="does not answer") as caught:
         fetch(f"{base}/api?apikey=secret")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"HTT",
+        b"220 news.example ready\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n<rss>",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n<rss>",
+        b"HTTP/1.1 503 Busy\r\nContent-Length: 99\r\n\r\nnot",
+    ],
+)
+def test_a_server_that_dies_while_it_answers_or_is_another_program_is_told(said):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            with server.accept()[0] as client:
+                client.recv(65536)
+                client.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(ClientError, match=r"^http://127\.0\.0\.1:\d+/api (does not|answers)"):
+            fetch(f"http://127.0.0.1:{server.getsockname()[1]}/api?apikey=secret")
+        thread.join()
 
 
 def dagster(answers):
