@@ -112,6 +112,11 @@ def test_a_retraction_brings_back_what_merging_set_aside(database, tmp_path, cle
             assert find_stale(conn, now) == []
             (total,) = recovered_totals(conn)
             assert (total.rule, total.articles, total.files) == (REPOST_REMNANT, 2, 1)
+            # Noted when the merge set it aside, since nothing else shows whose repost it is.
+            assert conn.execute(
+                "select f.files, p.number from repost p join release r using (release_key)"
+                " join release f on f.release_key = p.first_key"
+            ).fetchall() == [(1, 1)]
         assert recover(it) == []
 
 

@@ -13,6 +13,7 @@ from voyager_core.catalog.checks import (
 TABLES = (
     "release",
     "release_alias",
+    "repost",
     "chunk",
     "fragment",
     "candidate",

@@ -22,7 +22,8 @@ from voyager_core.errors import PermanentError, reason_of
 CATALOG_TABLES = (
     *("newsgroup", "group_name", "range", "range_version", "ruleset", "rule_retraction"),
     *("range_rule_count", "span_drop", "span_rule_count", "range_recovery", "reject_count", "hole"),
-    *("rule_sample", "release", "release_alias", "release_fold", "chunk", "fragment", "candidate"),
+    *("rule_sample", "release", "release_alias", "release_fold", "repost", "chunk", "fragment"),
+    "candidate",
 )
 """Tables of the catalog; payloads are left out (`payload_bytes` is their size)."""
 

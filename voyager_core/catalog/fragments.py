@@ -205,7 +205,8 @@ def store_merged(
         if row is None:
             msg = f"no newsgroup is called {group}"
             raise SpanError(msg)
-        contents = read_contents(conn, built, row[0])
+        beside = [] if aside is None else [aside.files]
+        contents = read_contents(conn, built, row[0], beside=beside)
         if contents.fragments:
             msg = "merged fragments must not bring new fragments"
             raise SpanError(msg)

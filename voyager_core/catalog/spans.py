@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import polars as pl
 import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
@@ -29,6 +30,7 @@ from voyager_core.catalog.errors import SpanError, catalog_errors
 from voyager_core.catalog.months import ensure_months, posting_month
 from voyager_core.catalog.placing import Placed
 from voyager_core.catalog.ranges import RangeRow, Versions, get_range
+from voyager_core.catalog.repost_keys import reposts_of
 from voyager_core.catalog.writing import (
     Contents,
     add_counts,
@@ -207,8 +209,16 @@ def _attempt(conn: Connection, work: Callable[[], Stored]) -> Stored:
     return outcome
 
 
-def read_contents(conn: Connection, built: Built, newsgroup_id: int) -> Contents:
+def read_contents(
+    conn: Connection, built: Built, newsgroup_id: int, *, beside: Sequence[pl.DataFrame] = ()
+) -> Contents:
     """Returns the frames as rows; prepares partitions and names, which harm nobody if unused.
+
+    Args:
+        conn: the catalog.
+        built: the frames.
+        newsgroup_id: the newsgroup that they were read in.
+        beside: files that are not stored, but tell of which post others are.
 
     Raises:
         SpanError: the frames contradict each other.
@@ -222,6 +232,7 @@ def read_contents(conn: Connection, built: Built, newsgroup_id: int) -> Contents
         candidates=candidates_of(built),
         counts=rule_counts_of(built),
         samples=rule_samples_of(built),
+        reposts=reposts_of(built.files, *beside),
     )
 
 

@@ -1,7 +1,7 @@
 """Writing the rows of a span, inside the transaction that stores it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from psycopg.types.json import Jsonb
 
@@ -12,6 +12,7 @@ from voyager_core.catalog.months import posting_month
 from voyager_core.catalog.parts import Part
 from voyager_core.catalog.placing import Placed, place
 from voyager_core.catalog.ranges import Versions
+from voyager_core.catalog.repost_keys import note_reposts
 from voyager_core.domain.ranges import Span
 
 
@@ -24,6 +25,7 @@ class Contents:
     candidates: Sequence[CandidateIn]
     counts: Sequence[RuleCountIn]
     samples: Sequence[tuple[str, int | None, str]]
+    reposts: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def segments(self) -> int:
@@ -45,6 +47,7 @@ def write(
     _write_fragments(conn, contents.fragments, range_id)
     _write_candidates(conn, contents.candidates, placed)
     _write_samples(conn, contents.samples, range_id)
+    note_reposts(conn, contents.reposts)
     return placed
 
 

@@ -327,6 +327,12 @@ def freed_by(
     return Freed(
         replace(
             built,
+            # What the catalog has already tells of which post the rest is.
+            files=lacking.with_columns(
+                release_key=pl.when(pl.col("_lacks") & pl.col("dropped_by").is_not_null())
+                .then(None)
+                .otherwise("release_key")
+            ),
             candidates=_candidates(lacking, free),
             fragments=free.filter("is_fragment"),
             rule_counts=count_drops(still.drop(extra), rules),
