@@ -63,6 +63,9 @@ _FACTS = (
 _VALUES = (*_NAMING, *_FACTS)
 _naming_of = attrgetter(*_NAMING)
 _facts_of = attrgetter(*_FACTS)
+GAP_CLOSED = "gap closed"
+"""Why a generation became part of another one of its key."""
+
 _INT4_OID, _INT4_BYTES = 23, 4
 _EMPTY_ARRAY = pack(">3i", 0, 0, _INT4_OID)
 _TYPES = {
@@ -237,7 +240,7 @@ def _add_to_known(conn: Connection, by_key: Mapping[int, list[Part]], placed: Pl
     for key, parts in by_key.items():
         work.add(key, parts)
     for loser, winner in work.gone.items():
-        merge_into(conn, winner, [loser], reason="gap closed")
+        merge_into(conn, winner, [loser], reason=GAP_CLOSED)
     inserted = _insert(conn, [new for new, _ in work.news], or_nothing=False)
     for new, places in work.news:
         release_id = inserted[new.release_key, new.generation]

@@ -8,11 +8,14 @@ follow the time of posting, nearly: it lies between the newest posts of the rang
 the oldest of the range above, give or take `SLACK`.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import catalog_errors
+from voyager_core.catalog.months import posting_month
+from voyager_core.catalog.parts import unsigned
 
 SLACK = timedelta(hours=6)
 """How far posting times run ahead of, or behind, the order of article numbers."""
@@ -50,6 +53,10 @@ class Stretch:
     last: datetime
 
 
+Periods = Mapping[int, Sequence[Stretch]]
+"""By newsgroup: the posting times of which every article is read, in order."""
+
+
 def unread_periods(conn: Connection, newsgroup_id: int) -> list[Stretch]:
     """Returns the posting times that a newsgroup's unread ranges may hold, in order.
 
@@ -81,13 +88,92 @@ def unread_periods(conn: Connection, newsgroup_id: int) -> list[Stretch]:
     return _union(periods)
 
 
-def read_periods(conn: Connection, newsgroup_id: int) -> list[Stretch]:
-    """Returns the posting times of which every article of a newsgroup is read, in order.
+def read_periods(conn: Connection) -> Periods:
+    """Returns what is read of the newsgroups that have releases to settle.
 
     Raises:
         CatalogUnavailable: the database does not answer.
     """
-    return _complement(unread_periods(conn, newsgroup_id))
+    with catalog_errors("looking for newsgroups with releases to settle"):
+        groups = conn.execute(
+            "select newsgroup_id from newsgroup n where exists (select from release r"
+            "  where r.newsgroup_id = n.newsgroup_id and r.settled_at is null)"
+            " order by newsgroup_id limit 100000"
+        ).fetchall()
+    return {number: _complement(unread_periods(conn, number)) for (number,) in groups}
+
+
+def in_several_chunks(
+    conn: Connection,
+    periods: Periods,
+    *,
+    settle_after_seconds: float,
+    now: datetime | None,
+    page: int = 5_000,
+) -> Iterator[list[int]]:
+    """Yields the keys of releases that `settle` would settle and that several spans hold parts of.
+
+    Args:
+        conn: the catalog; releases may change while this goes on.
+        periods: what is read.
+        settle_after_seconds: how long nothing may have arrived.
+        now: the time, the database's when absent.
+        page: how many releases are looked at with one query.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    for newsgroup_id, stretches in periods.items():
+        for stretch in stretches:
+            at, last_id = stretch.first, 0
+            while True:
+                with catalog_errors("looking for posts in several spans"):
+                    rows = conn.execute(
+                        FINISHED,
+                        {
+                            "newsgroup_id": newsgroup_id,
+                            "first": stretch.first,
+                            "last": stretch.last,
+                            "now": now,
+                            "idle": settle_after_seconds,
+                            "at": at,
+                            "after": last_id,
+                            "limit": page,
+                        },
+                    ).fetchall()
+                    keys = _in_several(conn, rows) if rows else []
+                if keys:
+                    yield keys
+                if len(rows) < page:
+                    break
+                last_id, _, at, _ = rows[-1]
+
+
+FINISHED = """
+    select release_id, release_key, posted_at, last_posted_at from release
+     where newsgroup_id = %(newsgroup_id)s and settled_at is null
+       and posted_at > %(first)s and last_posted_at < %(last)s and posted_at < %(last)s
+       and changed_at <= coalesce(%(now)s, now()) - make_interval(secs => %(idle)s)
+       and posted_at >= %(at)s and (posted_at, release_id) > (%(at)s, %(after)s)
+     order by posted_at, release_id limit %(limit)s
+"""
+"""A page of finished releases; the index goes by `posted_at`, and few have the same."""
+
+
+def _in_several(conn: Connection, rows: Sequence[tuple[int, int, datetime, datetime]]) -> list[int]:
+    found = conn.execute(
+        "select w.release_key from unnest(%(ids)s::bigint[], %(keys)s::bigint[],"
+        " %(firsts)s::date[], %(lasts)s::date[]) as w (release_id, release_key, first, last)"
+        " where (select count(*) from (select from chunk c where c.release_id = w.release_id"
+        "  and c.posted_month between w.first and w.last limit 2) as few) > 1",
+        {
+            "ids": [row[0] for row in rows],
+            "keys": [row[1] for row in rows],
+            "firsts": [posting_month(row[2]) for row in rows],
+            "lasts": [posting_month(row[3]) for row in rows],
+        },
+    ).fetchall()
+    return [unsigned(key) for (key,) in found]
 
 
 def settle(
@@ -96,6 +182,7 @@ def settle(
     settle_after_seconds: float = 86_400,
     now: datetime | None = None,
     limit: int = 100_000,
+    periods: Periods | None = None,
 ) -> Settled:
     """Settles the releases that are finished, in transactions of one newsgroup each.
 
@@ -104,18 +191,18 @@ def settle(
         settle_after_seconds: how long nothing may have arrived.
         now: the time, the database's when absent.
         limit: releases to settle at most.
+        periods: what was read when something else was decided about these releases; absent:
+            what is read now.
 
     Raises:
         CatalogUnavailable: the database does not answer.
     """
     settled = complete = 0
     times: list[datetime] = []
+    periods = read_periods(conn) if periods is None else periods
     with catalog_errors("settling"):
-        groups = conn.execute(
-            "select newsgroup_id from newsgroup order by newsgroup_id limit 100000"
-        ).fetchall()
-        for (newsgroup_id,) in groups:
-            for period in read_periods(conn, newsgroup_id):
+        for newsgroup_id, stretches in periods.items():
+            for period in stretches:
                 if settled >= limit:
                     break
                 row = conn.execute(

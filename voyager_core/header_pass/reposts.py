@@ -18,14 +18,10 @@ import polars as pl
 import voyager_native
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.fragments import SetAside
-from voyager_core.catalog.reposts import (
-    MOST_CHUNKS,
-    HeldChunk,
-    Rewritten,
-    held_chunks,
-    in_several_chunks,
-    store_apart,
-)
+from voyager_core.catalog.repost_keys import first_keys, posts_of
+from voyager_core.catalog.reposts import HeldChunk, held_chunks
+from voyager_core.catalog.settle import Periods, in_several_chunks, read_periods
+from voyager_core.catalog.telling_apart import Rewritten, store_apart
 from voyager_core.domain.generations import REPOST_WINDOW, repost_key
 from voyager_core.domain.rulesets import REPOST_REMNANT, RuleSet
 from voyager_core.header_pass.build import build_files
@@ -45,7 +41,7 @@ from voyager_core.header_pass.schemas import FILES, IDENTIFIED
 logger = logging.getLogger(__name__)
 
 _SAME = ("name", "head", "tail", "request", "file_index", "file_total", "parts_total")
-_MOST_POSTS = 32
+_KEYS_AT_A_TIME = 50
 _STATED = 1
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -79,7 +75,12 @@ class Record:
 
 
 def part_reposts(
-    conn: Connection, *, settle_after_seconds: float, now: datetime, rules: RuleSet
+    conn: Connection,
+    *,
+    settle_after_seconds: float,
+    now: datetime,
+    rules: RuleSet,
+    periods: Periods | None = None,
 ) -> int:
     """Tells posts apart in all releases that are finished and not settled yet.
 
@@ -88,6 +89,7 @@ def part_reposts(
         settle_after_seconds: how long nothing may have arrived.
         now: the time.
         rules: those in force.
+        periods: what is read, where releases settle by the same; absent: what is read now.
 
     Returns:
         How many keys were written anew.
@@ -95,36 +97,50 @@ def part_reposts(
     Raises:
         CatalogUnavailable: the database does not answer; what was done stays done.
     """
-    written = after = 0
+    periods = read_periods(conn) if periods is None else periods
+    written = 0
     seen: set[int] = set()
-    while found := in_several_chunks(
-        conn, settle_after_seconds=settle_after_seconds, now=now, after=after
+    for keys in in_several_chunks(
+        conn, periods, settle_after_seconds=settle_after_seconds, now=now
     ):
-        after = found[-1][0]
-        keys = dict.fromkeys(key for _, key in found if key not in seen)
-        seen.update(keys)
-        # A key that stands for a repost is looked at with the first post's.
-        again = {repost_key(key, number) for key in keys for number in range(1, 3)}
-        written += sum(part_key(conn, key, rules, now=now) for key in keys if key not in again)
+        # Hardly any holds a file twice, and only these are asked about their reposts.
+        repeated = [
+            key
+            for start in range(0, len(keys), _KEYS_AT_A_TIME)
+            for key in _with_repeats(conn, keys[start : start + _KEYS_AT_A_TIME])
+        ]
+        firsts = dict.fromkeys(first_keys(conn, repeated).values())
+        written += sum(part_key(conn, key, rules, now=now) for key in firsts if key not in seen)
+        seen.update(firsts)
     return written
+
+
+def _with_repeats(conn: Connection, keys: Sequence[int]) -> list[int]:
+    """Returns the keys under which some file is stored more than once."""
+    held: dict[int, list[HeldChunk]] = defaultdict(list)
+    for chunk in held_chunks(conn, keys):
+        held[chunk.release_key].append(chunk)
+    if not held and len(keys) > 1:
+        # Too many together; alone they may do.
+        return [key for each in keys for key in _with_repeats(conn, [each])]
+    return [key for key, chunks in held.items() if _repeated(_files(key, chunks))]
 
 
 def part_key(conn: Connection, key: int, rules: RuleSet, *, now: datetime) -> bool:
     """Tells the posts of one key apart; tells whether anything was written.
 
+    Args:
+        conn: the catalog, outside any transaction.
+        key: that of a first post.
+        rules: those in force.
+        now: the time.
+
     Raises:
         CatalogUnavailable: the database does not answer; nothing was changed.
     """
-    numbers = {repost_key(key, number): number for number in range(_MOST_POSTS)}
+    numbers = posts_of(conn, key)
     held = held_chunks(conn, list(numbers))
-    if not 1 < len(held) <= MOST_CHUNKS:
-        return False
-    try:
-        frames = [pl.DataFrame(voyager_native.decode_chunk(each.payload).files) for each in held]
-    except ValueError as error:
-        # The check of the catalog names the chunk; the other releases go on.
-        logger.warning("release %016x is left as it is: %s", key, error)
-        return False
+    frames = _files(key, held)
     if not _repeated(frames):
         return False
     records = [
@@ -143,9 +159,12 @@ def part_key(conn: Connection, key: int, rules: RuleSet, *, now: datetime) -> bo
     rewritten = [
         _rewritten(held[place], of_chunk[place], key, rules, now) for place in sorted(changed)
     ]
-    outcome = store_apart(conn, held, rewritten)
+    numbers |= {repost_key(key, each.target): each.target for each in records}
+    outcome = store_apart(conn, numbers, held, rewritten)
     if outcome.stored:
         logger.info("posts of release %016x told apart in %d chunks", key, len(changed))
+    else:
+        logger.info("posts of release %016x changed meanwhile and are left as they are", key)
     return outcome.stored
 
 
@@ -298,8 +317,20 @@ def _with_segments(row: Mapping[str, Any], segments: Segments) -> dict[str, Any]
     }
 
 
+def _files(key: int, held: Sequence[HeldChunk]) -> list[pl.DataFrame]:
+    """Returns the files of each chunk; none when a chunk is damaged."""
+    try:
+        return [pl.DataFrame(voyager_native.decode_chunk(each.payload).files) for each in held]
+    except ValueError as error:
+        # The check of the catalog names the chunk; the other releases go on.
+        logger.warning("release %016x is left as it is: %s", key, error)
+        return []
+
+
 def _repeated(frames: Sequence[pl.DataFrame]) -> bool:
     """Tells whether some file is there more than once."""
+    if len(frames) < 2:
+        return False
     files = pl.concat([frame.select(_SAME) for frame in frames])
     return files.n_unique() < files.height
 

@@ -16,7 +16,7 @@ from voyager_core.catalog.fragments import (
     ready_fragments,
     store_merged,
 )
-from voyager_core.catalog.settle import settle
+from voyager_core.catalog.settle import read_periods, settle
 from voyager_core.domain.rulesets import REPOST_REMNANT, RuleSet
 from voyager_core.errors import PermanentError
 from voyager_core.header_pass.build import build_files
@@ -145,8 +145,14 @@ def settle_releases(
     Raises:
         CatalogUnavailable: the database does not answer; what was settled stays settled.
     """
+    # What is read meanwhile would settle without having been looked at.
+    periods = read_periods(conn)
     parted = part_reposts(
-        conn, settle_after_seconds=settle_after_seconds, now=now, rules=rules or RuleSet()
+        conn,
+        settle_after_seconds=settle_after_seconds,
+        now=now,
+        rules=rules or RuleSet(),
+        periods=periods,
     )
     settled = complete = 0
     times: list[datetime] = []
@@ -156,6 +162,7 @@ def settle_releases(
             settle_after_seconds=settle_after_seconds,
             now=now,
             limit=RELEASES_AT_A_TIME,
+            periods=periods,
         )
         settled += part.settled
         complete += part.complete

@@ -104,7 +104,7 @@ impl FileSet {
             doubtful: KeyMap::new(),
             subjects: ByteStore::default(),
             vault: Vault::new(keep_rows),
-            ids: IdSet::new(),
+            ids: IdSet::default(),
             duplicates: Log::default(),
             order: Vec::new(),
             spare: Vec::new(),

@@ -18,7 +18,6 @@ mod lanes;
 mod layout;
 mod lone;
 mod mixed;
-mod parts;
 mod pieces;
 mod plan;
 mod record;

@@ -3,22 +3,21 @@
 use std::collections::{HashMap, HashSet};
 
 /// The rules of words, as they are given.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TokenRules {
     /// Pairs of words that are one word, with that word.
-    pairs: HashMap<(String, String), String>,
+    pub pairs: HashMap<(String, String), String>,
     /// What is left of a word when its apostrophe became a separator.
-    contracted: HashSet<String>,
+    pub contracted: HashSet<String>,
     /// So many words may be too many of one name.
-    most_words: usize,
+    pub most_words: usize,
     /// The halves of each word that is a pair.
     parts: HashMap<String, (String, String)>,
     firsts: HashSet<String>,
 }
 
 impl TokenRules {
-    /// The rules of pairs of words that are one word, with that word; of what is left of a word when its
-    /// apostrophe became a separator; and of how many words may be too many of one name.
+    /// The rules of these tables.
     #[must_use]
     pub fn new(
         pairs: HashMap<(String, String), String>,
