@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod chunk;
 pub mod date;
 mod deflate;
+mod hash;
 pub mod inflate;
 pub mod lines;
 mod mask;

@@ -1,11 +1,8 @@
 //! The words of many texts.
 
-use std::collections::HashSet;
-use std::hash::BuildHasherDefault;
+use std::collections::HashMap;
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::naming::Given;
+use crate::hash::Seeded;
 
 /// U+0130, whose lower case is `i` and a mark.
 const DOTTED_I: &[u8] = "\u{130}".as_bytes();
@@ -42,33 +39,37 @@ pub fn distinct<'a>(texts: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
         }
         found.keep(&mut word);
     }
-    found
-        .words
-        .into_iter()
-        .filter_map(|word| String::from_utf8(word).ok())
-        .collect()
+    found.in_order()
 }
 
-/// Words in the order in which they were first met, and the hashes of all of them.
+/// Words, and the order in which they were first met.
 #[derive(Default)]
 struct Found {
-    hashes: HashSet<u64, BuildHasherDefault<Given>>,
-    words: Vec<Vec<u8>>,
+    places: HashMap<Vec<u8>, usize, Seeded>,
 }
 
 impl Found {
     fn keep(&mut self, word: &mut Vec<u8>) {
-        // A hash of 64 bits is taken for the word: there are some ten thousand of them.
-        if !word.is_empty() && self.hashes.insert(xxh3_64(word)) {
-            self.words.push(word.clone());
+        if !word.is_empty() && !self.places.contains_key(word.as_slice()) {
+            self.places.insert(word.clone(), self.places.len());
         }
         word.clear();
+    }
+
+    fn in_order(self) -> Vec<String> {
+        let mut words = vec![String::new(); self.places.len()];
+        for (word, place) in self.places {
+            // All letters are ASCII.
+            words[place] = String::from_utf8(word).unwrap_or_default();
+        }
+        words
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::distinct;
+    use xxhash_rust::xxh3::xxh3_64;
 
     fn sorted(texts: &[&str]) -> Vec<String> {
         let mut words = distinct(texts.iter().map(|text| text.as_bytes()));
@@ -100,5 +101,18 @@ mod tests {
     #[test]
     fn a_word_ends_with_its_text() {
         assert_eq!(sorted(&["ab", "cd", "", "\u{ff}"]), ["ab", "cd"]);
+    }
+
+    #[test]
+    fn words_of_one_known_hash_are_both_kept() {
+        let words = ["dccgbgfgpacaddhk", "gejdjieaeaaeongn"];
+        assert_eq!(xxh3_64(words[0].as_bytes()), xxh3_64(words[1].as_bytes()));
+        assert_eq!(sorted(&words), words);
+    }
+
+    #[test]
+    fn words_come_in_the_order_in_which_they_were_met() {
+        let texts = ["b a", "c b a d"].map(str::as_bytes);
+        assert_eq!(distinct(texts), ["b", "a", "c", "d"]);
     }
 }

@@ -409,6 +409,35 @@ proptest! {
     }
 
     #[test]
+    fn what_is_digits_only_where_it_is_looked_at_comes_back(
+        count in 48u32..100,
+        digits in prop_oneof![5usize..17, 17usize..19],
+        before in any::<prop::sample::Index>(),
+        odd in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        with_part in any::<bool>(),
+        step in any::<u64>(),
+    ) {
+        // Long numbers, which stand around the part number: only some ids are looked at before they are coded.
+        let before = before.index(digits + 1);
+        let mut rows: Vec<Owned> = (1..=count)
+            .map(|part| {
+                let number = step.wrapping_mul(u64::from(part)) % 10u64.pow(digits as u32);
+                let number = format!("{number:0digits$}");
+                let middle = if with_part { part.to_string() } else { String::new() };
+                let id = format!("{}{middle}{}@x", &number[..before], &number[before..]);
+                (part, 700_000, id.into_bytes())
+            })
+            .collect();
+        for (at, byte) in odd {
+            let row = &mut rows[at.index(count as usize)];
+            let len = row.2.len();
+            row.2[..before].fill(byte);
+            row.2[len - 2 - (digits - before)..len - 2].fill(byte);
+        }
+        assert_round_trip(&rows);
+    }
+
+    #[test]
     fn damage_is_an_error_and_no_panic(
         number in 0..STYLES,
         seed in any::<u64>(),

@@ -10,8 +10,6 @@
 
 use std::collections::HashMap;
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
 use super::Config;
 use super::emit::reach;
 use super::file::{Entry, FileSet, Place};
@@ -35,16 +33,8 @@ pub(super) fn resolve(set: &mut FileSet, keys: &mut Keys, config: &Config) {
         .iter()
         .map(|index| subject::parse(set.subject(*index)))
         .collect();
-    let mut siblings: HashMap<u64, u32> = HashMap::new();
-    let set_of = |set: &FileSet, index: u32, parsed: &Subject| {
-        let head = parsed.head.of(set.subject(index));
-        xxh3_64_with_seed(head, u64::from(parsed.total))
-    };
-    for (index, parsed) in doubtful.iter().zip(&parsed) {
-        *siblings.entry(set_of(set, *index, parsed)).or_default() += 1;
-    }
-    for (&index, parsed) in doubtful.iter().zip(&parsed) {
-        let is_lone = siblings.get(&set_of(set, index, parsed)) == Some(&1);
+    let is_lone = are_lone(set, &doubtful, &parsed);
+    for ((&index, parsed), is_lone) in doubtful.iter().zip(&parsed).zip(is_lone) {
         let mut log = Log::default();
         set.take_articles(index, &mut log);
         let mut parts = log.heads.iter().map(|head| head.part);
@@ -90,6 +80,18 @@ pub(super) fn resolve(set: &mut FileSet, keys: &mut Keys, config: &Config) {
         single.append(&log, Some(1));
         join(set, index, of_single(key), 1, how, &single);
     }
+}
+
+/// Whether each doubtful file is the only one of its set: of its head and number of parts.
+fn are_lone(set: &FileSet, doubtful: &[u32], parsed: &[Subject]) -> Vec<bool> {
+    let set_of =
+        |(index, parsed): (&u32, &Subject)| (parsed.head.of(set.subject(*index)), parsed.total);
+    let sets = || doubtful.iter().zip(parsed).map(set_of);
+    let mut siblings: HashMap<(&[u8], u32), u32> = HashMap::new();
+    for set in sets() {
+        *siblings.entry(set).or_default() += 1;
+    }
+    sets().map(|set| siblings.get(&set) == Some(&1)).collect()
 }
 
 /// Makes the articles of a doubtful file an ordinary file with this key, or adds them to the one that is there.

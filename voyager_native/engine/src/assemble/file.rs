@@ -104,7 +104,7 @@ impl FileSet {
             doubtful: KeyMap::new(),
             subjects: ByteStore::default(),
             vault: Vault::new(keep_rows),
-            ids: IdSet::default(),
+            ids: IdSet::new(),
             duplicates: Log::default(),
             order: Vec::new(),
             spare: Vec::new(),

@@ -1,49 +1,37 @@
 //! Texts that many articles share, stored once, or a few times.
 
-use xxhash_rust::xxh3::xxh3_64;
+use crate::hash::Secret;
 
 const EMPTY: u32 = u32::MAX;
 
-/// A hash of a short text that costs a multiplication for 16 bytes; for nothing that is stored.
-#[inline(always)]
-#[allow(
-    clippy::inline_always,
-    reason = "a call would cost as much as the work"
-)]
-pub(super) fn quick_hash(text: &[u8]) -> u64 {
-    // Of the digits of pi.
-    const KEYS: [u64; 8] = [
-        0x243f_6a88_85a3_08d3,
-        0x1319_8a2e_0370_7344,
-        0xa409_3822_299f_31d0,
-        0x082e_fa98_ec4e_6c89,
-        0x4528_21e6_38d0_1377,
-        0xbe54_66cf_34e9_0c6c,
-        0xc0ac_29b7_c97c_50dd,
-        0x3f84_d5b5_b547_0917,
-    ];
-    const FIXED: usize = 64;
-    let fold = |left: u64, right: u64| {
-        let product = u128::from(left) * u128::from(right);
-        (product as u64) ^ (product >> 64) as u64
-    };
-    let (Some(first), Some(last)) = (text.first_chunk::<32>(), text.last_chunk::<32>()) else {
-        return xxh3_64(text);
-    };
-    let words = |bytes: &[u8; 32], keys: usize| {
-        let word = |at: usize| {
-            let bytes = bytes[8 * at..].first_chunk();
-            bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes)) ^ KEYS[keys + at]
-        };
-        fold(word(0), word(1)) ^ fold(word(2), word(3)).rotate_left(29)
-    };
-    // The two overlap in texts of less than 64 bytes.
-    let length = (text.len() as u64).wrapping_mul(KEYS[0]);
-    let hash = fold(words(first, 0) ^ KEYS[1], words(last, 4) ^ length);
-    if text.len() > FIXED {
-        return hash ^ xxh3_64(text);
+/// Texts one after the other, and where each ends. Number 0 is the empty text.
+#[derive(Debug)]
+struct Numbered {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Numbered {
+    fn new() -> Self {
+        Self {
+            bytes: Vec::new(),
+            ends: vec![0],
+        }
     }
-    hash
+
+    #[inline]
+    fn get(&self, number: u32) -> &[u8] {
+        let index = number as usize;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
+    }
+
+    fn push(&mut self, text: &[u8]) -> u32 {
+        let number = self.ends.len() as u32;
+        self.bytes.extend_from_slice(text);
+        self.ends.push(self.bytes.len());
+        number
+    }
 }
 
 /// Numbers texts most of which are new, or were met not long ago: a text that was not gets another number.
@@ -51,8 +39,8 @@ pub(super) fn quick_hash(text: &[u8]) -> u64 {
 /// Number 0 is the empty text.
 #[derive(Debug)]
 pub(super) struct Recent {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    numbered: Numbered,
+    secret: Secret,
     /// Hashes and numbers by hash.
     last: Vec<(u32, u32)>,
 }
@@ -63,8 +51,8 @@ impl Recent {
 
     pub(super) fn new() -> Self {
         Self {
-            bytes: Vec::new(),
-            ends: vec![0],
+            numbered: Numbered::new(),
+            secret: Secret::new(),
             last: vec![(0, 0); Self::KEPT],
         }
     }
@@ -72,9 +60,7 @@ impl Recent {
     /// The text with this number.
     #[inline]
     pub(super) fn get(&self, number: u32) -> &[u8] {
-        let index = number as usize;
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[index]]
+        self.numbered.get(number)
     }
 
     /// Whether two numbers are of one text.
@@ -88,16 +74,14 @@ impl Recent {
         if text.is_empty() {
             return 0;
         }
-        let hash = quick_hash(text);
+        let hash = self.secret.of(text);
         let tag = (hash >> 32) as u32;
         let slot = hash as usize % Self::KEPT;
         let (found, number) = self.last[slot];
         if found == tag && self.get(number) == text {
             return number;
         }
-        let number = self.ends.len() as u32;
-        self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len());
+        let number = self.numbered.push(text);
         self.last[slot] = (tag, number);
         number
     }
@@ -106,34 +90,33 @@ impl Recent {
 /// Numbers texts; equal texts have equal numbers. Number 0 is the empty text.
 #[derive(Debug)]
 pub(super) struct Texts {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    numbered: Numbered,
+    secret: Secret,
     /// Hashes and numbers: few texts are looked at that are not the one looked for.
     slots: Vec<(u32, u32)>,
 }
 
 impl Texts {
     pub(super) fn new() -> Self {
-        let mut texts = Self {
-            bytes: Vec::new(),
-            ends: Vec::new(),
+        Self {
+            numbered: Numbered::new(),
+            secret: Secret::new(),
             slots: vec![(0, EMPTY); 64],
-        };
-        texts.number(b"");
-        texts
+        }
     }
 
     /// The text with this number.
     #[inline]
     pub(super) fn get(&self, number: u32) -> &[u8] {
-        let index = number as usize;
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[index]]
+        self.numbered.get(number)
     }
 
     /// The number of a text; a text that was not met before gets the next one.
     pub(super) fn number(&mut self, text: &[u8]) -> u32 {
-        let hash = xxh3_64(text) as u32;
+        if text.is_empty() {
+            return 0;
+        }
+        let hash = self.secret.of(text) as u32;
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         while self.slots[slot].1 != EMPTY {
@@ -143,11 +126,9 @@ impl Texts {
             }
             slot = (slot + 1) & mask;
         }
-        let number = self.ends.len() as u32;
-        self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len());
+        let number = self.numbered.push(text);
         self.slots[slot] = (hash, number);
-        if self.ends.len() * 2 > self.slots.len() {
+        if self.numbered.ends.len() * 2 > self.slots.len() {
             self.grow();
         }
         number
@@ -167,11 +148,12 @@ impl Texts {
     }
 }
 
-/// Finds entries by 64-bit keys that are hashes already.
+/// Finds entries by 64-bit keys.
 #[derive(Debug)]
 pub(super) struct KeyMap {
     slots: Vec<(u64, u32)>,
     len: usize,
+    secret: Secret,
 }
 
 impl KeyMap {
@@ -179,14 +161,21 @@ impl KeyMap {
         Self {
             slots: vec![(0, EMPTY); 1 << 10],
             len: 0,
+            secret: Secret::new(),
         }
+    }
+
+    /// The place from which on a key is looked for.
+    #[inline]
+    fn home(&self, key: u64) -> usize {
+        self.secret.of_number(key) as usize & (self.slots.len() - 1)
     }
 
     /// The value of a key.
     #[inline]
     pub(super) fn get(&self, key: u64) -> Option<u32> {
         let mask = self.slots.len() - 1;
-        let mut slot = key as usize & mask;
+        let mut slot = self.home(key);
         loop {
             let (found, value) = self.slots[slot];
             if value == EMPTY {
@@ -208,24 +197,25 @@ impl KeyMap {
     /// Adds a key that is not there.
     pub(super) fn insert(&mut self, key: u64, value: u32) {
         if (self.len + 1) * 2 > self.slots.len() {
-            let mut slots = vec![(0, EMPTY); self.slots.len() * 2];
-            for &(key, value) in self.slots.iter().filter(|slot| slot.1 != EMPTY) {
-                put(&mut slots, key, value);
+            let more = vec![(0, EMPTY); self.slots.len() * 2];
+            for (key, value) in std::mem::replace(&mut self.slots, more) {
+                if value != EMPTY {
+                    self.put(key, value);
+                }
             }
-            self.slots = slots;
         }
-        put(&mut self.slots, key, value);
+        self.put(key, value);
         self.len += 1;
     }
-}
 
-fn put(slots: &mut [(u64, u32)], key: u64, value: u32) {
-    let mask = slots.len() - 1;
-    let mut slot = key as usize & mask;
-    while slots[slot].1 != EMPTY {
-        slot = (slot + 1) & mask;
+    fn put(&mut self, key: u64, value: u32) {
+        let mask = self.slots.len() - 1;
+        let mut slot = self.home(key);
+        while self.slots[slot].1 != EMPTY {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = (key, value);
     }
-    slots[slot] = (key, value);
 }
 
 #[cfg(test)]
@@ -261,20 +251,6 @@ mod tests {
     }
 
     #[test]
-    fn hashes_tell_texts_apart() {
-        let text: Vec<u8> = (0..200).collect();
-        let mut seen = std::collections::HashSet::new();
-        for len in 0..text.len() {
-            assert!(seen.insert(quick_hash(&text[..len])));
-            for at in 0..len {
-                let mut other = text[..len].to_vec();
-                other[at] ^= 0x80;
-                assert!(seen.insert(quick_hash(&other)), "{len} {at}");
-            }
-        }
-    }
-
-    #[test]
     fn every_key_is_found_again() {
         let mut map = KeyMap::new();
         for key in 0..5000u64 {
@@ -282,5 +258,52 @@ mod tests {
         }
         assert!((0..5000).all(|key| map.get(key << 40) == Some(key as u32)));
         assert_eq!(map.get(1), None);
+    }
+
+    /// Looks beyond the first one that all keys of a map take together.
+    fn looks(map: &KeyMap) -> usize {
+        let mask = map.slots.len() - 1;
+        let used = map
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| slot.1 != EMPTY);
+        used.map(|(at, slot)| at.wrapping_sub(map.home(slot.0)) & mask)
+            .sum()
+    }
+
+    #[test]
+    fn keys_that_are_alike_in_some_bits_are_found_at_once() {
+        const KEYS: u64 = 5000;
+        for shift in [0, 12, 24, 40, 51] {
+            let mut map = KeyMap::new();
+            for key in 0..KEYS {
+                map.insert(key << shift, key as u32);
+            }
+            assert!(looks(&map) < 4 * KEYS as usize, "{shift}: {}", looks(&map));
+        }
+    }
+
+    #[test]
+    fn texts_of_which_known_hashes_are_alike_are_found_at_once() {
+        const TEXTS: usize = 400;
+        // What anybody can look for who knows the hash.
+        let alike = (0u64..)
+            .map(|value| format!("alt.binaries.{value}").into_bytes())
+            .filter(|text| xxhash_rust::xxh3::xxh3_64(text).is_multiple_of(1024));
+        let mut texts = Texts::new();
+        for text in alike.take(TEXTS) {
+            texts.number(&text);
+        }
+        let mask = texts.slots.len() - 1;
+        let used = texts
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| slot.1 != EMPTY);
+        let looks: usize = used
+            .map(|(at, slot)| at.wrapping_sub(slot.0 as usize) & mask)
+            .sum();
+        assert!(looks < 4 * TEXTS, "{looks}");
     }
 }

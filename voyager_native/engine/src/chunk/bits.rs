@@ -88,50 +88,37 @@ impl BitWriter {
         self.put_rows::<1>(1, widths, row.as_chunks().0);
     }
 
-    /// Whether the bits from `start` on are a row of values, and where they end.
-    #[inline]
-    pub(super) fn holds_row(&self, start: u64, widths: &[u32], row: &[u64]) -> (bool, u64) {
-        let (mut at, mut different) = (start as usize, 0);
-        for (width, value) in widths.iter().zip(row) {
-            // What is not full yet was stored as well.
-            let word = self.out.get(at / 8..at / 8 + 8);
-            let Some(word) = word.and_then(|word| word.first_chunk()) else {
-                return (false, start);
-            };
-            different |= (u64::from_le_bytes(*word) >> (at % 8) ^ value) & ((1 << width) - 1);
-            at += *width as usize;
-        }
-        (different == 0, at as u64)
-    }
-
-    /// Whether the bits from `start` to the end are rows of these values, as [`Self::put_rows`] takes them.
+    /// Where the rows of values end whose bits stand from `start` on, as [`Self::put_rows`] takes them; none where
+    /// others stand there.
     #[expect(
         clippy::inline_always,
         reason = "it is compiled for the instructions of its caller"
     )]
     #[inline(always)]
-    pub(super) fn holds_rows<const ROWS: usize>(
+    pub(super) fn end_of_rows<const ROWS: usize>(
         &self,
         start: u64,
         count: usize,
         widths: &[u32],
         columns: &[[u64; ROWS]],
-    ) -> bool {
+    ) -> Option<u64> {
         let (mut at, mut different) = (start as usize, 0);
         for row in 0..count.min(ROWS) {
             for (width, column) in widths.iter().zip(columns) {
-                let Some(bytes) = self.out.get(at / 8..at / 8 + 8) else {
-                    return false;
-                };
                 // What is not full yet was stored as well.
-                let word = bytes
-                    .first_chunk()
-                    .map_or(0, |word| u64::from_le_bytes(*word));
-                different |= (word >> (at % 8) ^ column[row]) & ((1 << width) - 1);
+                let word = self.out.get(at / 8..at / 8 + 8)?.first_chunk()?;
+                different |=
+                    (u64::from_le_bytes(*word) >> (at % 8) ^ column[row]) & ((1 << width) - 1);
                 at += *width as usize;
             }
         }
-        different == 0 && at as u64 == self.len()
+        (different == 0).then_some(at as u64)
+    }
+
+    /// [`Self::end_of_rows`] of one row.
+    #[inline]
+    pub(super) fn end_of_row(&self, start: u64, widths: &[u32], row: &[u64]) -> Option<u64> {
+        self.end_of_rows::<1>(start, 1, widths, row.as_chunks().0)
     }
 
     /// Number of bits written so far.
@@ -302,13 +289,13 @@ mod tests {
             let widths: Vec<u32> = many.iter().map(|(_, width)| *width).collect();
             let column: Vec<[u64; 2]> = many.iter().map(|&(value, width)| [cut(value, width); 2]).collect();
             writer.put_rows(1, &widths, &column);
-            prop_assert!(writer.holds_rows(start, 1, &widths, &column));
+            prop_assert_eq!(writer.end_of_rows(start, 1, &widths, &column), Some(writer.len()));
             let row: Vec<u64> = column.iter().map(|column| column[0]).collect();
-            prop_assert_eq!(writer.holds_row(start, &widths, &row), (true, writer.len()));
+            prop_assert_eq!(writer.end_of_row(start, &widths, &row), Some(writer.len()));
             let end = writer.len();
             writer.put_row(&widths, &row);
-            prop_assert_eq!(writer.holds_row(end, &widths, &row), (true, writer.len()));
-            prop_assert_eq!(writer.holds_row(start, &widths, &row), (true, end));
+            prop_assert_eq!(writer.end_of_row(end, &widths, &row), Some(writer.len()));
+            prop_assert_eq!(writer.end_of_row(start, &widths, &row), Some(end));
             let bytes = writer.finish().to_vec();
             let mut reader = BitReader::new(&bytes);
             for &(value, width) in values.iter().chain(many) {

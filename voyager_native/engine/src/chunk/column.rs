@@ -21,7 +21,7 @@ const EXCEPTION_COST: u64 = 40;
 impl Column {
     /// The cheapest way to store `values`, and its cost in sixteenths of a bit.
     ///
-    /// `sorted` is work space. Values must be less than 2^62 apart.
+    /// `sorted` is work space. A column of values that are 2^62 apart or more can not be read again.
     pub(super) fn plan(values: &[i64], start: Option<i64>, sorted: &mut Vec<i64>) -> (Self, u64) {
         let (mut low, mut high) = bounds(values.iter().copied()).unwrap_or_default();
         let count = values.len() as u64;
@@ -64,7 +64,7 @@ impl Column {
             Self {
                 start,
                 low,
-                radix: high.abs_diff(low) + 1,
+                radix: high.abs_diff(low).saturating_add(1),
                 exceptions,
             },
             cost,
@@ -316,6 +316,22 @@ mod tests {
         #[test]
         fn near_values_come_back(values in prop::collection::vec(-70_000i64..700_000, 0..80)) {
             round_trip(&values);
+        }
+
+        #[test]
+        fn any_values_come_back_or_can_not_be_read(
+            values in prop::collection::vec(
+                prop_oneof![any::<i64>(), Just(i64::MIN), Just(i64::MAX), -5i64..5],
+                0..40,
+            ),
+        ) {
+            let (column, _) = Column::plan(&values, None, &mut Vec::new());
+            let mut bytes = Vec::new();
+            column.write(&mut bytes);
+            if let Ok(read) = Column::read(&mut Reader::new(&bytes), values.len()) {
+                prop_assert_eq!(&read, &column);
+                prop_assert!(read.gives_back(&values));
+            }
         }
     }
 

@@ -238,6 +238,8 @@ pub(super) struct Expected<'a> {
     pub(super) rows: &'a [FileRow<'a>],
     /// Header and body of each record.
     pub(super) parts: &'a [(&'a [u8], &'a [u8])],
+    /// Whether the first message-id of each row was found to be that of its record.
+    pub(super) has_first: &'a [bool],
     /// Rows that were read.
     pub(super) seen: usize,
     pub(super) is_same: bool,
@@ -284,10 +286,11 @@ impl Rows for Expected<'_> {
     }
 
     fn first_id(&mut self, row: usize, id: Option<&str>) {
-        // Where none is given it was found to be that of the record.
-        if let Some(id) = id {
-            self.expect(row, |row| row.first_message_id == id);
-        }
+        let has_first = self.has_first.get(row).copied();
+        self.expect(row, |row| match id {
+            Some(id) => row.first_message_id == id,
+            None => has_first == Some(true),
+        });
     }
 
     fn numbers(&mut self, row: usize, numbers: &Numbers) {
@@ -440,4 +443,44 @@ fn read_repeated<'a>(
 
 fn text(bytes: &[u8]) -> Result<&str, CodecError> {
     std::str::from_utf8(bytes).map_err(|_| CodecError::Malformed("a text that is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assemble::{Assembler, Config};
+
+    #[test]
+    fn only_an_id_that_its_record_has_may_be_left_out() {
+        let mut assembler = Assembler::new(Config {
+            group: "g".to_owned(),
+            low: 0,
+            high: 0,
+            groups: Vec::new(),
+            now: 2_000_000_000,
+            keep_articles: false,
+        });
+        assembler.add_text(
+            b"1\t\"a.rar\" yEnc (1/1)\tp\tSat, 09 Nov 2013 12:26:40 GMT\t<a@b>\t\t7300\t56\tXref: n g:1\r\n",
+        );
+        let files = assembler.finish().files;
+        let row = FileRow::of(&files, 0, b"");
+        let rows = [row, row];
+        for (at, id, is_right) in [
+            (0, None, true),
+            (1, None, false),
+            (1, Some("a@b"), true),
+            (0, Some("b@a"), false),
+        ] {
+            let mut expected = Expected {
+                rows: &rows,
+                parts: &[],
+                has_first: &[true, false],
+                seen: 0,
+                is_same: true,
+            };
+            expected.first_id(at, id);
+            assert_eq!(expected.is_same, is_right, "{at} {id:?}");
+        }
+    }
 }

@@ -1,8 +1,9 @@
 //! Whether a message-id is the first one of a record.
 //!
 //! Decoding prepares for many segments, which takes longer than one of them does. Here the first one alone is
-//! put together, from what its header says. What has a form that is not provided for is no match, as is what is
-//! damaged: then decoding decides.
+//! put together, from what its header says. What has a form that is not provided for is no match, as is what
+//! decoding refuses: then decoding decides. A match must never be another one than decoding gives, since the id
+//! of a file is left out where it matches.
 
 use super::alphabet::{ALPHABETS, DIGITS};
 use super::bits::{BitReader, Reader, unzigzag};
@@ -11,10 +12,11 @@ use super::decimal;
 use super::grid::radix_for;
 use super::lanes::{RADIX_BITS, RADIX_LIMIT, cheapest_lanes, width_of};
 use super::lone;
+use super::parts::read_first;
 use super::pieces::{
     ALTERNATING, COUNTED, FIRST_LISTED, FIXED, LISTED, LONGEST_ID, NUMBER, PART, TEXT,
 };
-use super::record::{BITMAP, CONSECUTIVE, GAPS, MOST_FAMILIES};
+use super::record::MOST_FAMILIES;
 
 /// Finds first message-ids, one after the other, with the same work space.
 #[derive(Debug, Default)]
@@ -29,6 +31,8 @@ pub(super) struct FirstId {
     radices: Vec<u32>,
     digits: Vec<u32>,
     layout: Layout,
+    /// Alphabets of its own that the family has.
+    listed: usize,
     id: Vec<u8>,
 }
 
@@ -85,10 +89,11 @@ impl FirstId {
 
     fn find(&mut self, header: &[u8], body: &[u8]) -> Option<()> {
         let mut reader = Reader::new(header);
-        let (count, part) = read_first_part(&mut reader)?;
+        // Every segment has a bit at least.
+        let (count, part) = read_first(&mut reader, body.len().saturating_mul(8))?;
         self.numbers.clear();
         self.numbers.push(read_number(&mut reader, count)?);
-        let families = reader.count(MOST_FAMILIES).ok()?;
+        let families = reader.count(MOST_FAMILIES).ok().filter(|some| *some > 0)?;
         let mut starts = [reader; MOST_FAMILIES];
         for start in &mut starts[..families] {
             *start = reader;
@@ -110,11 +115,16 @@ impl FirstId {
         self.text.clear();
         self.spots.clear();
         self.steps.clear();
+        self.listed = 0;
         for _ in 0..reader.count(LONGEST_ID).ok()? {
             match reader.byte().ok()? {
                 FIXED => {
                     let start = self.text.len();
-                    for _ in 0..reader.count(LONGEST_ID).ok()? {
+                    let items = reader.count(LONGEST_ID).ok()?;
+                    if self.listed + items > LONGEST_ID - usize::from(FIRST_LISTED) {
+                        return None;
+                    }
+                    for _ in 0..items {
                         self.read_item(header, reader, count)?;
                     }
                     self.steps.push(Step::Text(self.text.len() - start));
@@ -137,7 +147,7 @@ impl FirstId {
             short => usize::from(short),
         };
         let at = self.text.len();
-        if at + len > LONGEST_ID {
+        if len == 0 || at + len > LONGEST_ID {
             return None;
         }
         let kind = head & 31;
@@ -163,7 +173,11 @@ impl FirstId {
             LISTED => {
                 let count = reader.count(LONGEST_ID).ok()?;
                 let from = header.len() - reader.rest().len();
-                reader.bytes(count).ok()?;
+                let symbols = reader.bytes(count).ok()?;
+                if !symbols.is_sorted_by(|left, right| left < right) {
+                    return None;
+                }
+                self.listed += 1;
                 let spot = Spot {
                     at,
                     alphabet: FIRST_LISTED,
@@ -238,7 +252,7 @@ impl FirstId {
     fn put_together(&mut self, part: u32) -> Option<()> {
         let mut digits = self.digits.iter();
         self.id.clear();
-        for number in &mut self.numbers {
+        for (place, number) in self.numbers.iter_mut().enumerate() {
             let mut distance = 0u64;
             let (mut rest, mut shift) = (number.radix, 0);
             while rest > 1 {
@@ -248,6 +262,11 @@ impl FirstId {
             }
             let value = number.low.wrapping_add_unsigned(distance);
             let value = number.listed.unwrap_or(value);
+            if place == 0 {
+                // The size, which is none of the differences.
+                u32::try_from(value).ok()?;
+                continue;
+            }
             // From here on it is the value.
             number.low = value.wrapping_add(number.start.unwrap_or(0));
             if number.len > 0 {
@@ -270,7 +289,7 @@ impl FirstId {
                 }
             }
         }
-        Some(())
+        (self.id.len() <= LONGEST_ID).then_some(())
     }
 }
 
@@ -294,27 +313,6 @@ impl Layout {
     }
 }
 
-/// The number of segments, and the first part.
-fn read_first_part(reader: &mut Reader<'_>) -> Option<(usize, u32)> {
-    let head = reader.varint().ok()?;
-    let count = usize::try_from(head >> 2).ok().filter(|count| *count > 0)?;
-    let part = reader.varint32().ok()?;
-    match head & 3 {
-        CONSECUTIVE => {}
-        BITMAP => {
-            let len = reader.count(reader.rest().len()).ok()?;
-            reader.bytes(len).ok()?;
-        }
-        GAPS => {
-            for _ in 1..count {
-                reader.varint().ok()?;
-            }
-        }
-        _ => return None,
-    }
-    Some((count, part))
-}
-
 fn read_number(reader: &mut Reader<'_>, count: usize) -> Option<Number> {
     let head = reader.count(count.checked_mul(2)?.checked_add(1)?).ok()?;
     let start = match head & 1 {
@@ -326,11 +324,14 @@ fn read_number(reader: &mut Reader<'_>, count: usize) -> Option<Number> {
     if radix == 0 || radix > 1 << 62 {
         return None;
     }
-    let mut listed = None;
+    let (mut listed, mut row) = (None, 0u64);
     for place in 0..head >> 1 {
-        let distance = reader.varint().ok()?;
+        row = row.saturating_add(reader.varint().ok()?);
+        if row >= count as u64 {
+            return None;
+        }
         let value = low.wrapping_add(unzigzag(reader.varint().ok()?));
-        if place == 0 && distance == 0 {
+        if place == 0 && row == 0 {
             listed = Some(value);
         }
     }
@@ -345,103 +346,4 @@ fn read_number(reader: &mut Reader<'_>, count: usize) -> Option<Number> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::record::{Encoder, split};
-    use super::super::segments::Segment;
-    use super::*;
-    use proptest::prelude::*;
-
-    /// Whether the first of these ids is found, and no other one is.
-    fn is_found(ids: &[String], parts: impl Iterator<Item = u32>, first: &mut FirstId) -> bool {
-        let segments: Vec<Segment<'_>> = ids
-            .iter()
-            .zip(parts)
-            .map(|(id, part)| Segment {
-                part,
-                size: 740_000 + part * 7919 % 3000,
-                id: id.as_bytes(),
-            })
-            .collect();
-        let mut record = Vec::new();
-        Encoder::new()
-            .encode(&segments, &mut record)
-            .expect("segments are a record");
-        let (header, body) = split(&record).expect("a record is whole");
-        for id in &ids[1..] {
-            assert!(*id == ids[0] || !first.is(header, body, id.as_bytes()));
-        }
-        first.is(header, body, ids[0].as_bytes())
-    }
-
-    /// Message-ids of a form of posting tools.
-    fn ids(form: usize, count: u64, seed: u64) -> Vec<String> {
-        let mixed = |at: u64| (seed + at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let letters = |at: u64, len: u32, symbols: &str| -> String {
-            let radix = symbols.len() as u64;
-            let of = |place: u32| mixed(at * 31 + u64::from(place)).rotate_left(17) % radix;
-            (0..len)
-                .map(|place| char::from(symbols.as_bytes()[of(place) as usize]))
-                .collect()
-        };
-        let small = "abcdefghijklmnopqrstuvwxyz";
-        let form_of = |at: u64| match form {
-            0 => format!(
-                "{}-{}@nyuu",
-                letters(at, 24, small),
-                1_700_000_000_123 + at * 900
-            ),
-            1 => format!("{:016x}{:016x}@ngPost", mixed(at), mixed(at + 999)),
-            2 => format!(
-                "part{}of{count}.{}@x.local",
-                at + 1,
-                letters(7, 20, "aB3$&")
-            ),
-            3 => format!("{:x}${}$1$9@host", 0x5f00_0000 + at, mixed(at) % 100_000),
-            4 => format!("{}.{}@a.b", 1_500_000_000 + at, mixed(at) % 10_000_000),
-            5 => format!("{}@{}", letters(at, 20, "!?#09aZ"), letters(at, 8, "xyz.")),
-            6 if at.is_multiple_of(2) => format!("{}@even", letters(at, 12, small)),
-            6 => format!("{:08x}-{:04x}@odd", mixed(at) >> 32, mixed(at) & 0xffff),
-            _ => format!("{}@constant", letters(0, 300 % 97, small)),
-        };
-        (0..count).map(form_of).collect()
-    }
-
-    const FORMS: usize = 8;
-
-    #[test]
-    fn first_ids_of_usual_forms_are_found() {
-        let mut first = FirstId::default();
-        for form in 0..FORMS {
-            for count in [1, 2, 3, 7, 60, 200] {
-                let ids = ids(form, count, 5);
-                // What is alone in its form has none that is known.
-                let is_odd = form == 6 && count < 7;
-                assert!(is_found(&ids, 1.., &mut first) || is_odd, "{form} {count}");
-                // With other part numbers those in the ids are numbers of their own length.
-                let with_gaps = is_found(&ids, (3..).step_by(3), &mut first);
-                assert!(
-                    with_gaps || is_odd || form == 2,
-                    "{form} {count}, parts with gaps"
-                );
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_other_id_is_taken_for_the_first(
-            ids in prop::collection::vec("[ -~]{1,60}", 1..40),
-            seed in any::<u32>(),
-            form in 0..FORMS,
-        ) {
-            let mut first = FirstId::default();
-            is_found(&ids, 1.., &mut first);
-            is_found(&self::ids(form, 1 + u64::from(seed % 50), u64::from(seed)), 4.., &mut first);
-        }
-
-        #[test]
-        fn any_header_is_no_panic(header in prop::collection::vec(any::<u8>(), 0..200), body in prop::collection::vec(any::<u8>(), 0..40)) {
-            FirstId::default().is(&header, &body, b"x");
-        }
-    }
-}
+mod tests;

@@ -100,16 +100,15 @@ pub(super) fn put_checked(
             let members = Members::of(choices, family);
             join(coder, segments, &members, scratch, window)?;
         }
-        let mut at = writer.len();
-        let mut is_held = true;
+        let start = writer.len();
         for (choice, row) in choices.iter().zip(&**window) {
             writer.put_row(coders[usize::from(*choice)].widths(), row);
         }
-        for (choice, row) in choices.iter().zip(&**window) {
-            let (is_same, end) = writer.holds_row(at, coders[usize::from(*choice)].widths(), row);
-            (is_held, at) = (is_held && is_same, end);
-        }
-        if is_held && at == writer.len() {
+        let mut rows = choices.iter().zip(&**window);
+        let end = rows.try_fold(start, |at, (choice, row)| {
+            writer.end_of_row(at, coders[usize::from(*choice)].widths(), row)
+        });
+        if end == Some(writer.len()) {
             Ok(())
         } else {
             Err(CodecError::Unfaithful)

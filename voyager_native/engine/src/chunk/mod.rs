@@ -18,6 +18,7 @@ mod lanes;
 mod layout;
 mod lone;
 mod mixed;
+mod parts;
 mod pieces;
 mod plan;
 mod record;

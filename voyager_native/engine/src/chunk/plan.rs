@@ -180,12 +180,14 @@ impl Planner {
         let [first, second, ..] = self.values[..] else {
             return plain;
         };
-        // The value before the first is chosen so that the first difference is no outlier.
-        let start = first - (second - first);
+        // The value before the first is chosen so that the first difference is no outlier. What is not all digits
+        // has any values; it is found out when the ids are coded.
+        let start = first.wrapping_sub(second.wrapping_sub(first));
         self.deltas.clear();
-        self.deltas.push(first - start);
+        self.deltas.push(first.wrapping_sub(start));
+        let pairs = self.values.windows(2);
         self.deltas
-            .extend(self.values.windows(2).map(|pair| pair[1] - pair[0]));
+            .extend(pairs.map(|pair| pair[1].wrapping_sub(pair[0])));
         let delta = Column::plan(&self.deltas, Some(start), &mut self.sorted);
         if delta.1 + ITEM_COST < plain.1 {
             delta
@@ -277,11 +279,14 @@ impl Planner {
         }
         self.values.clear();
         for row in 0..count {
-            let value = match texts.slice(row, at..end) {
-                Some(digits) => decimal::value_of(digits),
-                None => (at..end).fold(0, |value, at| {
-                    value * 10 + i64::from(texts.byte(row, at).wrapping_sub(b'0'))
-                }),
+            let value = if let Some(digits) = texts.slice(row, at..end) {
+                decimal::value_of(digits)
+            } else {
+                let mut digits = [0; 18];
+                for (digit, at) in digits.iter_mut().zip(at..end) {
+                    *digit = texts.byte(row, at);
+                }
+                decimal::value_of(&digits[..len])
             };
             self.values.push(value);
         }

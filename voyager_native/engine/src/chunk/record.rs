@@ -20,6 +20,7 @@ use super::lanes::width_of;
 use super::layout::Scratch;
 use super::lone;
 use super::mixed;
+use super::parts::{read_parts, write_parts};
 use super::pieces::{Family, LONGEST_ID};
 use super::plan::{Planner, shape_of};
 use super::segments::{Segment, Segments};
@@ -31,10 +32,6 @@ use super::{CODEC_VERSION, CodecError};
 pub(super) const MOST_FAMILIES: usize = 16;
 /// Families that are looked for before the rest is stored without knowledge.
 const SOUGHT_FAMILIES: usize = 8;
-
-pub(super) const CONSECUTIVE: u64 = 0;
-pub(super) const BITMAP: u64 = 1;
-pub(super) const GAPS: u64 = 2;
 
 /// Encodes files, one after the other, with the same work space.
 #[derive(Debug, Default)]
@@ -58,7 +55,8 @@ impl Encoder {
 
     /// Appends the record of `segments`, ascending by part, to `out`.
     ///
-    /// The record is decoded and compared before this returns.
+    /// Before this returns it is proven that the record gives the segments back: its header is read again and
+    /// compared, and so are the segments as their bits give them.
     ///
     /// # Errors
     /// [`CodecError::Unsorted`] when the parts do not ascend, [`CodecError::IdLength`] when an id has no or
@@ -212,102 +210,6 @@ impl Encoder {
         join(&self.header, body, out);
         Ok(())
     }
-}
-
-/// Which parts there are: the count and the first, then nothing, a bit each, or gaps, whatever is least.
-fn write_parts(segments: &[Segment<'_>], out: &mut Vec<u8>) {
-    let count = segments.len() as u64;
-    let (Some(first), Some(last)) = (segments.first(), segments.last()) else {
-        out.push(0);
-        return;
-    };
-    let span = u64::from(last.part - first.part) + 1;
-    let mut gaps = Vec::new();
-    if span > count {
-        for pair in segments.windows(2) {
-            put_varint(&mut gaps, u64::from(pair[1].part - pair[0].part) - 1);
-        }
-    }
-    let mode = if span == count {
-        CONSECUTIVE
-    } else if span.div_ceil(8) < gaps.len() as u64 {
-        BITMAP
-    } else {
-        GAPS
-    };
-    put_varint(out, count << 2 | mode);
-    put_varint(out, u64::from(first.part));
-    match mode {
-        BITMAP => {
-            let mut bits = vec![0u8; span.div_ceil(8) as usize];
-            for segment in segments {
-                let at = (segment.part - first.part) as usize;
-                bits[at / 8] |= 1 << (at % 8);
-            }
-            put_varint(out, bits.len() as u64);
-            out.extend_from_slice(&bits);
-        }
-        GAPS => out.extend_from_slice(&gaps),
-        _ => {}
-    }
-}
-
-/// Reads what [`write_parts`] wrote, for at most `most` segments; appends at least the first `wanted` parts.
-fn read_parts(
-    reader: &mut Reader<'_>,
-    most: usize,
-    wanted: usize,
-    parts: &mut Vec<u32>,
-) -> Result<usize, CodecError> {
-    let head = reader.varint()?;
-    let count = usize::try_from(head >> 2)
-        .ok()
-        .filter(|count| *count <= most)
-        .ok_or(CodecError::Malformed("more segments than bits"))?;
-    if count == 0 {
-        return Ok(0);
-    }
-    let first = reader.varint32()?;
-    let mut push = |distance: u64| {
-        let part = u32::try_from(u64::from(first).saturating_add(distance))
-            .map_err(|_| CodecError::Malformed("a part number of more than 32 bits"))?;
-        parts.push(part);
-        Ok(())
-    };
-    match head & 3 {
-        CONSECUTIVE => {
-            let last = first
-                .checked_add(count as u32 - 1)
-                .filter(|_| u32::try_from(count).is_ok())
-                .ok_or(CodecError::Malformed("a part number of more than 32 bits"))?;
-            parts.extend((first..=last).take(wanted));
-        }
-        BITMAP => {
-            let len = reader.count(reader.rest().len())?;
-            let bits = reader.bytes(len)?;
-            let set: u64 = bits.iter().map(|byte| u64::from(byte.count_ones())).sum();
-            if set != count as u64 {
-                return Err(CodecError::Malformed(
-                    "a count that is not that of its parts",
-                ));
-            }
-            for (at, byte) in (0..).step_by(8).zip(bits) {
-                (0..8)
-                    .filter(|bit| byte >> bit & 1 == 1)
-                    .try_for_each(|bit| push(at + bit))?;
-            }
-        }
-        GAPS => {
-            let mut distance = 0u64;
-            push(distance)?;
-            for _ in 1..count {
-                distance = distance.saturating_add(reader.varint()?).saturating_add(1);
-                push(distance)?;
-            }
-        }
-        _ => return Err(CodecError::Malformed("an unknown mode of parts")),
-    }
-    Ok(count)
 }
 
 /// The segments of a record.
@@ -500,7 +402,8 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Gives at most `wanted` segments of a header and a body to `sink`; appends all part numbers to `parts`.
+/// Gives at most `wanted` segments of a header and a body to `sink`; appends at least their part numbers to
+/// `parts`.
 pub(super) fn decode_some(
     header: &[u8],
     body: &[u8],

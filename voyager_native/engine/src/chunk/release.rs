@@ -111,7 +111,8 @@ impl ChunkEncoder {
             .map(|row| split(row.payload))
             .collect::<Result<Vec<_>, _>>()?;
         self.description.clear();
-        write_columns(rows, &parts, &mut self.description, &mut self.ids)?;
+        let has_first = self.ids.find(rows, &parts)?;
+        write_columns(rows, &has_first, &mut self.description);
         for (header, body) in &parts {
             put_varint(&mut self.description, header.len() as u64);
             put_varint(&mut self.description, body.len() as u64);
@@ -153,6 +154,7 @@ impl ChunkEncoder {
         let mut expected = Expected {
             rows,
             parts: &parts,
+            has_first: &has_first,
             seen: 0,
             is_same: true,
         };
@@ -181,6 +183,17 @@ struct Ids {
 }
 
 impl Ids {
+    /// Whether the first message-id of each row is that of its record, which is taken apart beside it.
+    fn find(
+        &mut self,
+        rows: &[FileRow<'_>],
+        parts: &[(&[u8], &[u8])],
+    ) -> Result<Vec<bool>, CodecError> {
+        let rows = rows.iter().zip(parts);
+        rows.map(|(row, (header, body))| self.is_first(header, body, row.first_message_id))
+            .collect()
+    }
+
     fn is_first(&mut self, header: &[u8], body: &[u8], id: &str) -> Result<bool, CodecError> {
         // What `to_utf8` leaves as it is.
         let is_plain = memchr(0, id.as_bytes()).is_none();
@@ -198,12 +211,8 @@ impl Ids {
     }
 }
 
-fn write_columns(
-    rows: &[FileRow<'_>],
-    parts: &[(&[u8], &[u8])],
-    out: &mut Vec<u8>,
-    ids: &mut Ids,
-) -> Result<(), CodecError> {
+/// Appends the columns of files; where the record has the first message-id it is left out.
+fn write_columns(rows: &[FileRow<'_>], has_first: &[bool], out: &mut Vec<u8>) {
     put_varint(out, rows.len() as u64);
     for row in rows {
         out.extend_from_slice(&row.file_key.to_le_bytes());
@@ -226,10 +235,9 @@ fn write_columns(
             write_repeated(column.of(row), &mut before, out);
         }
     }
-    for (row, (header, body)) in rows.iter().zip(parts) {
-        let is_given = !ids.is_first(header, body, row.first_message_id)?;
-        put_varint(out, u64::from(is_given));
-        if is_given {
+    for (row, has_first) in rows.iter().zip(has_first) {
+        put_varint(out, u64::from(!has_first));
+        if !has_first {
             write_text(row.first_message_id, out);
         }
     }
@@ -237,7 +245,6 @@ fn write_columns(
     for row in rows {
         write_numbers(&row.numbers, &mut before, out);
     }
-    Ok(())
 }
 
 fn write_numbers(numbers: &Numbers, before: &mut Before, out: &mut Vec<u8>) {

@@ -178,7 +178,8 @@ impl Kernel {
         self.join(texts, digits, same, columns, &mut joined)?;
         let start = writer.len();
         writer.put_rows(count, self.widths(), &joined);
-        if writer.holds_rows(start, count, self.widths(), &joined) {
+        let end = writer.end_of_rows(start, count, self.widths(), &joined);
+        if end == Some(writer.len()) {
             Ok(())
         } else {
             Err(CodecError::Unfaithful)

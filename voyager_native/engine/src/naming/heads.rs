@@ -1,9 +1,12 @@
 //! What the text before a file's counter is worth as the name of a set.
 
+use std::collections::HashMap;
+
 use regex::Regex;
 
-use super::pool::{ByHash, Seen, Texts, id_of};
+use super::pool::{Seen, Texts};
 use super::{RulesError, pattern};
+use crate::hash::Seeded;
 
 /// The rules of heads, as they are given: patterns over a whole head.
 #[derive(Clone, Debug, Default)]
@@ -69,8 +72,8 @@ impl HeadRules {
 
     /// The grade of each head.
     pub fn grades<'a>(&self, heads: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
-        let mut known: ByHash<u8> = ByHash::default();
-        let grade = |head| *known.entry(id_of(head)).or_insert_with(|| self.grade(head));
+        let mut known: HashMap<&str, u8, Seeded> = HashMap::default();
+        let grade = |head| *known.entry(head).or_insert_with(|| self.grade(head));
         heads.into_iter().map(grade).collect()
     }
 
@@ -122,4 +125,26 @@ fn each_once(texts: &[&str], of: impl Fn(&str) -> String) -> Texts {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BANNER, HeadRules, HeadTables, WORDS};
+
+    #[test]
+    fn a_head_of_the_known_hash_of_another_is_graded_for_itself() {
+        let banner = "dccgbgfgpacaddhk";
+        let tables = HeadTables {
+            nothing: vec![banner.to_owned()],
+            kinds: "none of them".to_owned(),
+            least_letters: 3,
+            named: "a name".to_owned(),
+            named_bare: "a name".to_owned(),
+            ..HeadTables::default()
+        };
+        let rules = HeadRules::new(&tables).expect("patterns");
+        // `xxh3_64` is the same of both.
+        let grades = rules.grades([banner, "gejdjieaeaaeongn", banner]);
+        assert_eq!(grades, [BANNER, WORDS, BANNER]);
+    }
 }

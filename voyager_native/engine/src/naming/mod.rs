@@ -1,7 +1,8 @@
 //! What names and heads of files say: stems, kinds of files, grades of heads.
 //!
 //! The patterns and their order are given from outside, once: they are rules, and whoever keeps the rules keeps
-//! them. Here is only how they are asked of many names, each in time proportional to its length.
+//! them. Here is only how they are asked of many names. No pattern goes back, but one that is replaced wherever
+//! it stands may be looked for from each place: what bounds the time of a name is that its length is bounded.
 
 mod blocked;
 mod endings;
@@ -17,7 +18,6 @@ pub use blocked::BlockList;
 pub use endings::{Endings, Finder};
 pub use facts::{Bits, COLUMNS, FactRules, FactTables, Facts, Forms};
 pub use heads::{HeadRules, HeadTables};
-pub(crate) use pool::Given;
 pub use pool::{TextId, Texts};
 pub use readable::{ReadableRules, ReadableTables};
 pub use runs::{Piece, Run, RunRules, follow};

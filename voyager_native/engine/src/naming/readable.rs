@@ -83,7 +83,9 @@ impl ReadableRules {
         }
         let mut rest = &name[..name.len().min(MOST_CHARACTERS)];
         rest = rest.trim_end_matches(['"', '\'', ' ']);
-        while let Some(ending) = self.extension.find(rest) {
+        while let Some(ending) = self.extension.find(rest)
+            && ending.start() < rest.len()
+        {
             rest = &rest[..ending.start()];
         }
         if self.ids.iter().any(|id| id.is_match(rest)) {
@@ -242,4 +244,26 @@ fn is_hexadecimal(token: &str) -> bool {
     has_digit
         && ((token.len() >= 10 && token.bytes().all(lower) && has_letter())
             || (token.len() >= 16 && token.bytes().all(upper)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{END, ReadableRules, ReadableTables};
+
+    #[test]
+    fn an_ending_that_may_be_empty_ends() {
+        let tables = ReadableTables {
+            surprise: vec!["1".repeat(END + 1); END + 1],
+            surely: "never this".to_owned(),
+            may_hold_id: "never this".to_owned(),
+            extension: r"(?:\.[a-z]{3})?$".to_owned(),
+            ids: vec![r"^\d+$".to_owned()],
+            marks: vec!["mark".to_owned()],
+            year: r"\d{4}".to_owned(),
+        };
+        let rules = ReadableRules::new(&tables).expect("patterns");
+        assert_eq!(rules.is_readable("12345.rar.par"), Some(false));
+        assert_eq!(rules.is_readable("mark.rar"), Some(true));
+        assert_eq!(rules.is_readable(""), Some(false));
+    }
 }

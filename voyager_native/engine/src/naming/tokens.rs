@@ -3,21 +3,22 @@
 use std::collections::{HashMap, HashSet};
 
 /// The rules of words, as they are given.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct TokenRules {
     /// Pairs of words that are one word, with that word.
-    pub pairs: HashMap<(String, String), String>,
+    pairs: HashMap<(String, String), String>,
     /// What is left of a word when its apostrophe became a separator.
-    pub contracted: HashSet<String>,
+    contracted: HashSet<String>,
     /// So many words may be too many of one name.
-    pub most_words: usize,
+    most_words: usize,
     /// The halves of each word that is a pair.
     parts: HashMap<String, (String, String)>,
     firsts: HashSet<String>,
 }
 
 impl TokenRules {
-    /// The rules of these tables.
+    /// The rules of pairs of words that are one word, with that word; of what is left of a word when its
+    /// apostrophe became a separator; and of how many words may be too many of one name.
     #[must_use]
     pub fn new(
         pairs: HashMap<(String, String), String>,
