@@ -438,6 +438,59 @@ proptest! {
     }
 
     #[test]
+    fn ids_of_other_lengths_where_nobody_looks_come_back(
+        count in 48u32..130,
+        (before, after) in ("[a-z]{0,40}", "[a-z@.]{0,40}"),
+        odd in prop::collection::vec((any::<prop::sample::Index>(), "[a-z0-9]{1,6}"), 1..6),
+        base in 0u32..2,
+    ) {
+        // Only some ids are looked at before they are coded; the others need not have the part where these have it.
+        let mut rows: Vec<Owned> = (1..=count)
+            .map(|part| (part, 700_000, format!("{before}{}{after}", part - base).into_bytes()))
+            .collect();
+        for (at, id) in odd {
+            rows[at.index(count as usize)].2 = id.into_bytes();
+        }
+        assert_round_trip(&rows);
+    }
+
+    #[test]
+    fn long_ids_of_other_kinds_at_each_place_come_back(
+        count in 2u32..200,
+        kinds in prop::collection::vec(prop::sample::select(vec!["0123456789", "abcdef", "XYZUVW", "g$&_", ".-"]), 1..9),
+        len in 1usize..=255,
+        seed in 1u64..,
+    ) {
+        let mut dice = Dice(seed);
+        let rows: Vec<Owned> = (1..=count)
+            .map(|part| {
+                let id: String = kinds.iter().cycle().take(len).map(|kind| dice.text(kind, 1)).collect();
+                (part, 700_000, id.into_bytes())
+            })
+            .collect();
+        assert_round_trip(&rows);
+    }
+
+    #[test]
+    fn long_ids_of_few_symbols_at_each_place_come_back(
+        count in 16u32..80,
+        len in 1usize..=255,
+        symbols in "[a-zA-Z0-9$_.]{2,4}",
+        seed in 1u64..,
+        with_part in any::<bool>(),
+    ) {
+        let mut dice = Dice(seed);
+        let rows: Vec<Owned> = (1..=count)
+            .map(|part| {
+                let part_number = if with_part { part.to_string() } else { String::new() };
+                let id = dice.text(&symbols, len - part_number.len().min(len - 1)) + &part_number;
+                (part, 700_000, id.into_bytes())
+            })
+            .collect();
+        assert_round_trip(&rows);
+    }
+
+    #[test]
     fn damage_is_an_error_and_no_panic(
         number in 0..STYLES,
         seed in any::<u64>(),

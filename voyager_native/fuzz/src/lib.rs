@@ -178,7 +178,7 @@ fn stored(payload: &[u8]) {
     let _ = chunk::merge([&payload[..half], &payload[half..]]);
 }
 
-/// Message-ids, one a line, with a size from their bytes: what is stored comes back exactly.
+/// Message-ids, one a line, with a size from their bytes: what is not too long is stored and comes back exactly.
 pub fn record(ids: &[u8]) {
     let mut rows: Vec<Segment<'_>> = Vec::new();
     let mut part = 0_u32;
@@ -195,7 +195,10 @@ pub fn record(ids: &[u8]) {
         });
     }
     let mut record = Vec::new();
-    if Encoder::new().encode(&rows, &mut record).is_ok() {
+    let encoded = Encoder::new().encode(&rows, &mut record);
+    let is_valid = |row: &Segment<'_>| (1..=255).contains(&row.id.len());
+    assert_eq!(encoded.is_ok(), rows.iter().all(is_valid), "{encoded:?}");
+    if encoded.is_ok() {
         let decoded = chunk::decode(&record).expect("an own record decodes");
         assert!(decoded.iter().eq(rows.iter().copied()), "{record:?}");
     }

@@ -15,6 +15,8 @@ use super::survey::{Columns, Look, MARKS, Texts};
 
 /// Describing one more item costs about this, in sixteenths of a bit.
 const ITEM_COST: u64 = 16 * 16;
+/// Most items, with the alphabets that are listed before them: below what can be read, by the pieces that may follow.
+const MOST_ITEMS: usize = 200;
 
 /// Work space of the search.
 #[derive(Debug, Default)]
@@ -216,7 +218,11 @@ impl Planner {
         let mut text = [0; CELLS];
         texts.fill(&mut text, 0);
         let template = text[stretch.clone()].to_vec();
-        family.push_fixed(self.items(texts, columns, stretch), template);
+        let mut items = self.items(texts, columns, stretch.clone());
+        if family.listed().count() + items.len() > MOST_ITEMS {
+            items = vec![one_item(texts, stretch)];
+        }
+        family.push_fixed(items, template);
     }
 
     /// Describes a stretch of texts, position by position.
@@ -314,6 +320,23 @@ struct Run {
     kinds: u8,
     at: usize,
     len: usize,
+}
+
+/// A stretch of texts as characters of one alphabet.
+fn one_item(texts: &Texts<'_>, stretch: Range<usize>) -> Item {
+    let mut run = Run {
+        what: What::Varying,
+        kinds: 0,
+        at: stretch.start,
+        len: stretch.len(),
+    };
+    run.kinds = run
+        .characters(texts)
+        .fold(0, |kinds, byte| kinds | kind_of(byte));
+    Item::Run {
+        alphabet: run.alphabet(texts),
+        len: run.len,
+    }
 }
 
 /// A listed alphabet of up to four symbols, when that is cheaper than the alphabet of the kinds.
@@ -555,7 +578,9 @@ fn place_of_part(rows: &[Segment<'_>], look: Look) -> Option<(u32, usize, usize)
                 row.id.len() == before + number.len() + after
                     && row.id[before..].starts_with(number)
             });
-            if everywhere {
+            // Those that are not looked at must be long enough for the texts around the part.
+            let shortest = || rows.iter().map(|row| row.id.len()).min().unwrap_or(0);
+            if everywhere && (step == 1 || shortest() >= before + after) {
                 return Some((base, before, after));
             }
         }
