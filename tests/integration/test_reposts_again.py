@@ -1,5 +1,7 @@
 """Many posts of one key, read, settled and disturbed in any order: no article lost or doubled."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -14,7 +16,7 @@ from voyager_core.catalog.errors import CatalogUnavailable
 from voyager_core.domain.generations import repost_key
 from voyager_core.domain.rulesets import RuleSet
 from voyager_core.header_pass import reposts, settle
-from voyager_core.header_pass.reposts import part_reposts
+from voyager_core.header_pass.reposts import part_key, part_reposts
 from voyager_core.header_pass.settle import settle_releases
 
 pytestmark = pytest.mark.postgres
@@ -146,6 +148,38 @@ def test_keys_that_are_too_many_together_are_looked_at_alone(catalog, monkeypatc
     finish(catalog)
     for name in NAMES:
         assert_told_apart(catalog, made, name, 4)
+
+
+def test_spans_that_come_while_posts_are_told_apart_lose_nothing(catalog, database):
+    made = course(catalog, [posts(FILES[:1], 2 * n, 2) for n in range(12)])
+    read(made, 0)
+    first = min_key(catalog, NAMES[0]) % (1 << 64)
+    done, tried = threading.Event(), threading.Semaphore(0)
+
+    def tell_apart() -> int:
+        written = 0
+        with connect(database) as conn:
+            while not done.is_set():
+                written += part_key(conn, first, RuleSet(), now=LATER)
+                tried.release()
+        return written
+
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(tell_apart)
+        try:
+            for place in range(1, 13):
+                read(made, place)
+                if place % 4 == 0:
+                    # Most come at any moment, these after a try that nobody disturbed.
+                    while tried.acquire(blocking=False):
+                        pass
+                    for _ in range(2):
+                        assert tried.acquire(timeout=60)
+        finally:
+            done.set()
+        assert work.result() > 0
+    finish(catalog)
+    assert_told_apart(catalog, made, NAMES[0], 24)
 
 
 STEPS = ("_write_anew", "place", "write_chunks", "_end_empty", "add_up_chunks", "note_reposts")

@@ -86,6 +86,8 @@ def first_keys(conn: Connection, keys: Collection[int]) -> dict[int, int]:
     Raises:
         CatalogUnavailable: the database does not answer.
     """
+    if not keys:
+        return {}
     with catalog_errors("looking for first posts"):
         rows = conn.execute(
             "select release_key, first_key from repost where release_key = any (%s)",
