@@ -1,5 +1,6 @@
 """Posts of one key in different spans: told apart when releases settle, as one span tells them."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,10 +8,14 @@ import pytest
 from tests.support.courses import LAST, LATER, Course
 from tests.support.uploads import START, Upload, interleaved, volumes
 from voyager_core.catalog.checks import check_catalog
+from voyager_core.catalog.ranges import plan
 from voyager_core.catalog.releases import get_release, public_id
 from voyager_core.domain.generations import repost_key
 from voyager_core.domain.rulesets import REPOST_REMNANT, RuleSet
+from voyager_core.header_pass import reposts
+from voyager_core.header_pass.postings import postings_of
 from voyager_core.header_pass.reposts import part_reposts
+from voyager_core.header_pass.settle import merge_ready_fragments
 
 pytestmark = pytest.mark.postgres
 SET = volumes("Other.Show.S02E03.720p-GRP", 4, parts=6)
@@ -18,7 +23,7 @@ FILM = [("Some.Film.2010.720p-GRP.mkv", 40)]
 ALONE = '"{name}" yEnc ({p}/{parts})'
 
 
-def course(conn, uploads, *, rules=None):
+def course(conn, uploads, *, rules=None, starts=()):
     """A group of these uploads one after the other, each in a range of its own."""
     uploads = [
         *uploads,
@@ -26,7 +31,8 @@ def course(conn, uploads, *, rules=None):
     ]
     text, truth = interleaved(uploads, first_number=1, window=0)
     made = Course(conn, text.splitlines(keepends=True), rules or RuleSet())
-    starts = [1, *(n for n in range(2, len(truth) + 1) if truth[n] != truth[n - 1])]
+    changes = (n for n in range(2, len(truth) + 1) if truth[n] != truth[n - 1])
+    starts = [1, *(starts or changes)]
     made.plan(list(zip(starts, [*(n - 1 for n in starts[1:]), len(truth)], strict=True)))
     return made
 
@@ -67,8 +73,12 @@ def test_two_posts_of_one_key_in_two_spans_are_two_releases(catalog, order):
     assert again == 0
 
 
+def all_but(*parts):
+    return frozenset((1, part) for part in range(1, 41) if part not in parts)
+
+
 def retried():
-    rest = frozenset((1, part) for part in range(1, 41) if part != 17)
+    rest = all_but(17)
     later = START + timedelta(minutes=2)
     return [
         Upload("film", FILM, ALONE),
@@ -117,3 +127,95 @@ def test_a_damaged_chunk_stops_nobody(catalog, caplog):
     assert "is left as it is" in caplog.text
     unsettled = "select count(*) from release where settled_at is null and name not like 'Later%'"
     assert catalog.execute(unsettled).fetchone() == (0,)
+
+
+def test_parts_that_only_a_later_record_has_stop_nobody(catalog):
+    # Both come to rest alone: what is between them was not planned yet.
+    first = frozenset((1, part) for part in range(20, 41))
+    rest = all_but(10, 11, 12, 25)
+    later = START + timedelta(minutes=9)
+    uploads = [
+        Upload("film", FILM, ALONE, missing=first),
+        Upload("other", [("Other.Film.2011.mkv", 30)], at=START + timedelta(minutes=5)),
+        Upload("again", FILM, ALONE, at=later, salt="again", missing=rest),
+        Upload("later", [("Later.Film.2012.mkv", LAST)], at=START + timedelta(days=10)),
+    ]
+    text, _ = interleaved(uploads, first_number=1, window=0)
+    made = Course(catalog, text.splitlines(keepends=True), RuleSet())
+    made.plan([(1, 19)])
+    assert made.read(made.ranges()[0], 19)
+    assert merge_ready_fragments(catalog, now=LATER, patience_seconds=0).files == 1
+    (newsgroup_id,) = catalog.execute("select newsgroup_id from newsgroup").fetchone()
+    plan(catalog, newsgroup_id, [(20, 49), (50, 53), (54, 55)])
+    for row in made.ranges()[1:]:
+        assert made.read(row, row.high)
+    made.end()
+    # Three of 20 parts twice is no retry; no article is lost.
+    assert releases(catalog) == [(1, 19, 0), (1, 30, 0), (1, 4, 0)]
+    assert check_catalog(catalog) == []
+    unsettled = "select count(*) from release where settled_at is null and name not like 'Later%'"
+    assert catalog.execute(unsettled).fetchone() == (0,)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 1, 0, 3)])
+def test_articles_that_two_spans_hold_are_counted_once(catalog, order):
+    between = Upload("other", [("Other.Film.2011.mkv", 3)], at=START + timedelta(minutes=5))
+    # The server numbered the same articles again.
+    again = Upload("film", FILM, ALONE, at=START + timedelta(minutes=9))
+    read(course(catalog, [Upload("film", FILM, ALONE), between, again]), order)
+    assert sorted(releases(catalog)) == [(1, 3, 0), (1, 40, 0)]
+    assert check_catalog(catalog) == []
+    rows = catalog.execute("select reason, sum(articles)::int from reject_count group by reason")
+    assert rows.fetchall() == [("duplicate", 40)]
+    assert catalog.execute("select sum(dropped)::int from range").fetchone() == (0,)
+
+
+def test_a_retry_beside_an_article_that_is_held_already_keeps_its_candidate(catalog):
+    archive = [("Some.Film.2010.rar", 40)]
+    at = START + timedelta(minutes=9)
+    uploads = [
+        Upload("film", archive, ALONE),
+        Upload("film", archive, ALONE, at=at, missing=all_but(1)),
+        Upload("film", archive, ALONE, at=at, salt="again", missing=all_but(7)),
+    ]
+    read(course(catalog, uploads, starts=(41, 43)), (0, 1, 2))
+    assert releases(catalog) == [(1, 40, 0)]
+    assert check_catalog(catalog) == []
+    rows = catalog.execute(
+        "select c.kind, c.part from candidate c join release r using (release_id)"
+        " where r.name not like 'Later%' and c.kind = 'archive_first'"
+    ).fetchall()
+    assert set(rows) == {("archive_first", 1)}
+    assert catalog.execute("select segments from remnant").fetchall() == [(1,)]
+
+
+def test_a_release_that_cannot_be_told_apart_stops_nobody(catalog, caplog, monkeypatch):
+    posts = [
+        Upload(f"post{n}", SET, at=START + timedelta(minutes=30 + 9 * n), salt=f"{n}")
+        for n in (0, 1)
+    ]
+
+    def strange(pieces):
+        if pieces[0].row["name"].startswith("Other"):
+            raise KeyError(25)
+        return postings_of(pieces)
+
+    monkeypatch.setattr(reposts, "postings_of", strange)
+    read(course(catalog, [*retried(), *posts]), range(5))
+    segments = sum(parts for _, parts in SET)
+    assert releases(catalog) == [(1, 40, 0), (2 * len(SET), 2 * segments, 0)]
+    assert "is left as it is: KeyError(25)" in caplog.text
+    assert check_catalog(catalog) == []
+    unsettled = "select count(*) from release where settled_at is null and name not like 'Later%'"
+    assert catalog.execute(unsettled).fetchone() == (0,)
+
+
+def test_each_copy_of_a_part_is_kept_or_set_aside(catalog):
+    retries = retried()
+    third = replace(retries[1], key="third", salt="third", at=START + timedelta(minutes=4))
+    read(course(catalog, [*retries, third]), (2, 0, 1, 3))
+    assert releases(catalog) == [(1, 40, 0)]
+    kept = catalog.execute("select file->>'first_message_id' from remnant").fetchall()
+    assert len(set(kept)) == len(kept) == 2
+    assert catalog.execute("select sum(dropped)::int from range").fetchone() == (2,)
+    assert check_catalog(catalog) == []

@@ -15,7 +15,7 @@ from voyager_core.catalog.remnants import MergedRange, keep, set_aside
 from voyager_core.catalog.repost_keys import note_reposts
 from voyager_core.catalog.reposts import PLACE, HeldChunk
 from voyager_core.catalog.spans import Stored, in_transaction, read_contents, require_idle
-from voyager_core.catalog.writing import write_chunks
+from voyager_core.catalog.writing import add_rejects, write_chunks
 
 _REASON = "posted again"
 _ORIGINS = {"span": "chunked_segments", "recovery": "recovered_segments"}
@@ -31,6 +31,7 @@ class Rewritten:
             none is left.
         gone: message-ids of the articles that a rule drops.
         moved: the key to which each message-id goes that does not stay.
+        doubled: how many of its articles other chunks have as well, and keep.
         aside: the files of what is gone.
     """
 
@@ -38,6 +39,7 @@ class Rewritten:
     built: Built | None
     gone: Sequence[str] = ()
     moved: Mapping[str, int] = field(default_factory=dict)
+    doubled: int = 0
     aside: SetAside | None = None
 
 
@@ -86,6 +88,8 @@ def store_apart(
             for each, mine in zip(rewritten, parts, strict=True):
                 if not _write_anew(conn, each, mine):
                     return Stored(stored=False)
+                if each.doubled:
+                    _reject_doubled(conn, each.chunk, each.doubled)
                 if each.aside is not None and not _set_aside(conn, each, each.aside, ranges):
                     return Stored(stored=False)
             touched = {each.chunk.release_id for each in rewritten}
@@ -220,14 +224,13 @@ def _columns(part: Part) -> dict[str, object]:
 
 
 def _ranges_of(conn: Connection, rewritten: Sequence[Rewritten]) -> list[int]:
-    """Returns the ranges whose counts change with what is set aside, in the order of locks."""
+    """Returns the ranges whose counts change, in the order of locks."""
     found: set[int] = set()
     for each in rewritten:
-        if each.aside is None:
-            continue
         chunk = each.chunk
-        found.add(chunk.range_id)
-        if chunk.origin in _ORIGINS:
+        if each.aside is not None or each.doubled:
+            found.add(chunk.range_id)
+        if each.aside is None or chunk.origin in _ORIGINS:
             continue
         # As many as can have held these segments, the nearest ones.
         rows = conn.execute(
@@ -257,6 +260,22 @@ def _lock_ranges(conn: Connection, range_ids: Sequence[int]) -> list[MergedRange
         [list(range_ids)],
     ).fetchall()
     return [MergedRange(*row) for row in rows]
+
+
+def _reject_doubled(conn: Connection, chunk: HeldChunk, segments: int) -> None:
+    """Moves articles that another chunk keeps in the ledger to what is in no file.
+
+    Those of merged fragments are told by nothing but the fragments.
+    """
+    column = _ORIGINS.get(chunk.origin)
+    if column is None:
+        return
+    add_rejects(conn, chunk.range_id, {"duplicate": segments})
+    conn.execute(
+        f"update range set {column} = {column} - %(segments)s, rejected = rejected + %(segments)s"
+        " where range_id = %(range_id)s",
+        {"segments": segments, "range_id": chunk.range_id},
+    )
 
 
 def _set_aside(

@@ -14,13 +14,8 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.generations import REPOST_WINDOW, repost_key
-from voyager_core.header_pass.postings import (
-    PARTS_A_RETRY,
-    Posting,
-    files_of,
-    postings_of,
-    read_piece,
-)
+from voyager_core.header_pass.postings import Posting, files_of, postings_of, read_piece
+from voyager_core.header_pass.retries import retries
 from voyager_core.header_pass.schemas import FRAGMENTS, IDENTIFIED, Schema, conform, empty
 
 SEGMENTS: Schema = {
@@ -28,6 +23,9 @@ SEGMENTS: Schema = {
     "message_id": pl.String(),
     "size_bytes": pl.UInt32(),
 }
+
+MERGED: Schema = {**IDENTIFIED, "fullest": pl.UInt32()}
+"""A merged file, and the most parts of a posting that has all of its parts."""
 
 _REACH_FACTOR = 4
 _REACH_LEAST = 2000
@@ -48,7 +46,7 @@ def fragments_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def merge_fragments(fragments: pl.DataFrame) -> pl.DataFrame:
-    """Returns the files that pieces of them make up (`schemas.IDENTIFIED`), none of them cut.
+    """Returns the files that pieces of them make up (`MERGED`), none of them cut.
 
     All pieces with one base key should come together. A file keeps the key of its base; its
     release is the one that the surest of its pieces names.
@@ -70,41 +68,31 @@ def merge_fragments(fragments: pl.DataFrame) -> pl.DataFrame:
             numbers += [len(merged)] * len(rows)
             merged.extend(rows)
     if not merged:
-        return empty(IDENTIFIED)
-    whole = pl.DataFrame(merged, schema=dict(IDENTIFIED), orient="row")
+        return empty(MERGED)
+    whole = pl.DataFrame(merged, schema=dict(MERGED), orient="row")
     posts = _posts(_sessions(whole.with_columns(_file=pl.Series(numbers, dtype=pl.UInt32))))
-    return conform(posts, IDENTIFIED, what="merged files")
+    return conform(posts, MERGED, what="merged files")
 
 
 def _posts(files: pl.DataFrame) -> pl.DataFrame:
     """Gives what was posted again within a session the key of a repost, as one span does."""
-    most = (pl.col("parts_total") // PARTS_A_RETRY).clip(1)
-    fullest = pl.col("parts_found").max().over("_file")
-    is_remnant = (pl.col("generation") > 0) & (pl.col("parts_found") <= most) & (fullest > most)
-    place = pl.col("generation").cast(pl.UInt32) + is_remnant.cast(pl.UInt32) * (1 << 16)
-    rank = place.rank("dense").over("release_key", "session", "_file").cast(pl.UInt32) - 1
+    # What was merely sent again has the highest generations.
+    generation = pl.col("generation").cast(pl.UInt32)
+    rank = generation.rank("dense").over("release_key", "session", "_file").cast(pl.UInt32) - 1
     again = files.select("release_key", rank.alias("number"))
     keys = [repost_key(key, number) if number else key for key, number in again.iter_rows()]
     return files.with_columns(release_key=pl.Series(keys, dtype=pl.UInt64))
 
 
-def split_remnants(merged: pl.DataFrame, share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+def split_remnants(merged: pl.DataFrame, share: float | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns merged files without what is left of retries, and that, with `fullest`.
 
     Args:
         merged: files of `merge_fragments`.
-        share: a later posting with at most this share of the file's parts, or one part, is no
-            repost but what a poster sent again for want of an answer.
+        share: of the parts that are there of a file, a retry has at most so many, or one; None
+            keeps retries.
     """
-    known = merged.with_columns(fullest=pl.col("parts_found").max().over("base_key"))
-    return known.filter(~is_remnant(share)).drop("fullest"), known.filter(is_remnant(share))
-
-
-def is_remnant(share: float) -> pl.Expr:
-    """Tells posts that are the rest of a retry; `fullest` is the most parts that a post has."""
-    most = (pl.col("parts_total") * share).floor().clip(1)
-    few = (pl.col("generation") > 0) & (pl.col("parts_found") <= most)
-    return few & (pl.col("fullest") > most)
+    return merged.filter(~retries(share)).drop("fullest"), merged.filter(retries(share))
 
 
 def set_aside_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -141,12 +129,15 @@ def _whole_files(postings: Sequence[Posting]) -> Iterator[dict[str, Any]]:
 
 
 def _whole(posting: Posting, number: int, file_key: int) -> dict[str, Any]:
-    pieces = posting.pieces
+    pieces = [piece.row for piece, _ in posting.shares]
     parts = sorted(posting.segments)
     segments = pl.DataFrame(
         [(part, *posting.segments[part]) for part in parts], schema=dict(SEGMENTS), orient="row"
     )
-    first = min(pieces, key=lambda piece: (_lowest_part(piece), piece["first_number"]))
+    # A subject is that of the lowest part of its piece, whichever posting has that.
+    first, _ = min(
+        posting.shares, key=lambda each: (min(each[0].segments), each[0].row["first_number"])
+    )
     # A lone line whose equal counters were undecided knows less than others.
     surest = min(
         pieces,
@@ -158,7 +149,7 @@ def _whole(posting: Posting, number: int, file_key: int) -> dict[str, Any]:
     times = [piece["first_posted_at"] for piece in pieces if piece["first_posted_at"]]
     ends = [piece["last_posted_at"] for piece in pieces if piece["last_posted_at"]]
     whole = {
-        **first,
+        **first.row,
         "file_key": file_key,
         "generation": number,
         "parts_found": len(parts),
@@ -177,6 +168,7 @@ def _whole(posting: Posting, number: int, file_key: int) -> dict[str, Any]:
         "session": 0,
         "release_rank": surest["release_rank"],
         "release_name": surest["release_name"],
+        "fullest": posting.fullest,
     }
     return {**whole, **_reach(whole)}
 
@@ -193,23 +185,20 @@ def _sessions(files: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lowest_part(piece: Mapping[str, Any]) -> int:
-    return min(read_piece(dict(piece)).segments, default=0)
-
-
 def _file_key(posting: Posting, number: int, used: set[int]) -> int:
     """Returns the key of a posting: that of the highest generation that a span saw in it.
 
     A span that saw an earlier posting may hold that one whole, under the key without a number.
     """
+    pieces = [piece.row for piece, _ in posting.shares]
     ranked = sorted(
         (-piece["generation"], piece["file_key"])
-        for piece in posting.pieces
+        for piece in pieces
         if piece["file_key"] not in used
     )
-    if ranked and (number > 0 or len(posting.pieces) == len(ranked)):
+    if ranked and (number > 0 or len(pieces) == len(ranked)):
         return int(ranked[0][1])
-    text = f"{posting.pieces[0]['base_key']:016x}\n{number}".encode()
+    text = f"{pieces[0]['base_key']:016x}\n{number}".encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 

@@ -17,7 +17,6 @@ from voyager_core.domain.names import is_readable_name
 from voyager_core.domain.titles import best_name
 from voyager_core.header_pass import heads, keys, sessions, stems
 from voyager_core.header_pass.offers import is_between, texts_between, title_text
-from voyager_core.header_pass.postings import PARTS_A_RETRY
 from voyager_core.header_pass.runs import join_runs
 from voyager_core.header_pass.schemas import IDENTIFIED, conform
 from voyager_core.header_pass.sessions import NO_FROM, commonest
@@ -35,10 +34,7 @@ _READ = [
     "file_index",
     "file_total",
 ]
-_OF_POSTS = [
-    *("_row", "_key", "session", "base_key", "generation"),
-    *("is_fragment", "parts_total", "parts_found"),
-]
+_OF_POSTS = ["_row", "_key", "session", "base_key", "generation", "is_fragment"]
 _MOST_STEMS = 8
 _OFFERED = ["shared", "track", "request", "_shown_head", "tail", "_between"]
 _NEEDED = [
@@ -206,15 +202,9 @@ def _posted_again(rows: pl.DataFrame) -> pl.DataFrame:
     # Of which post a cut file is shows when it is put together.
     posts = rows.select(_OF_POSTS).filter(~pl.col("is_fragment"))
     posts = posts.join(several, on="base_key", how="semi")
-    # What is left of a retry stands behind the posts, so that it moves none of them.
-    most = (pl.col("parts_total") // PARTS_A_RETRY).clip(1)
-    is_remnant = (
-        (pl.col("generation") > 0)
-        & (pl.col("parts_found") <= most)
-        & (pl.col("parts_found").max().over("base_key") > most)
-    )
-    place = pl.col("generation").cast(pl.UInt32) + is_remnant.cast(pl.UInt32) * (1 << 16)
-    rank = place.rank("dense").over("_key", "session", "base_key").cast(pl.UInt32)
+    # The engine puts what was merely sent again behind the posts, so that it moves none of them.
+    generation = pl.col("generation").cast(pl.UInt32)
+    rank = generation.rank("dense").over("_key", "session", "base_key").cast(pl.UInt32)
     return posts.select("_row", _again=rank - 1)
 
 

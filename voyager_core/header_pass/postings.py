@@ -6,7 +6,7 @@ a counter that is there twice (`[3/40] … (3/40)`), and articles that were sent
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -14,12 +14,10 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.generations import REPOST_WINDOW
+from voyager_core.header_pass.retries import SHARE, is_retry, times_posted
 
 Segments = Mapping[int, tuple[str, int]]
 """Message-id and size of each part."""
-
-PARTS_A_RETRY = 10
-"""At most one article in so many is sent again by a retry; more are a repost."""
 
 # With more postings the copies of a part are dealt out in order, whatever was lost.
 _MOST_WEIGHED = 8
@@ -38,10 +36,12 @@ class Piece:
     Attributes:
         row: the file's row (`schemas.FRAGMENTS`).
         segments: its articles, by part.
+        place: its place among those that are looked at; stays when its counters are decided.
     """
 
-    row: dict[str, Any]
+    row: Mapping[str, Any]
     segments: Segments
+    place: int = 0
 
     @property
     def is_undecided(self) -> bool:
@@ -51,26 +51,42 @@ class Piece:
 
 @dataclass(slots=True)
 class Posting:
-    """A file as it was posted once, while its pieces are put together."""
+    """A file as it was posted once.
 
-    pieces: list[dict[str, Any]] = field(default_factory=list)
+    Attributes:
+        shares: the pieces that have articles of it, and which; an article that two pieces have
+            is the first one's.
+        segments: all of them.
+        fullest: the most parts of a posting that has all of its parts; its own may be the most.
+    """
+
+    shares: list[tuple[Piece, Segments]] = field(default_factory=list)
     segments: dict[int, tuple[str, int]] = field(default_factory=dict)
+    fullest: int = 0
 
-    def add(self, row: dict[str, Any], segments: Segments) -> None:
-        """Puts a piece in, or some of its segments; a piece comes once."""
-        self.pieces.append(row)
+    def add(self, piece: Piece, segments: Segments) -> None:
+        """Puts articles of a piece in; a piece comes once."""
+        self.shares.append((piece, segments))
         self.segments.update(segments)
 
+    def is_retry(self, share: float = SHARE) -> bool:
+        """Tells whether a poster merely sent these articles again (see `retries`)."""
+        return is_retry(len(self.segments), self.fullest, share)
 
-def read_piece(row: dict[str, Any]) -> Piece:
+
+def read_piece(row: Mapping[str, Any], place: int = 0) -> Piece:
     """Returns a stored row with its segments.
+
+    Args:
+        row: with a payload.
+        place: its place among those that are looked at.
 
     Raises:
         ValueError: the payload is damaged.
     """
     table = pl.DataFrame(voyager_native.decode_segments(row["payload"]))
     rows = table.select("part", "message_id", "size_bytes").iter_rows()
-    return Piece(row, {part: (message_id, size or 0) for part, message_id, size in rows})
+    return Piece(row, {part: (message_id, size or 0) for part, message_id, size in rows}, place)
 
 
 def files_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -89,12 +105,12 @@ def files_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
     if segmented or len(parts) > 1:
         segmented += [_as_segments(each) for each in doubtful]
     else:
+        known = {index: some[0] for index, some in by_index.items()}
         for each in doubtful:
             index = each.row["file_index"]
-            if index in by_index:
-                by_index[index].append(_as_part_of(by_index[index][0], each))
-            else:
-                by_index.setdefault(index, []).append(_as_single(each))
+            file = known.get(index)
+            decided = _as_single(each) if file is None else _as_part_of(file, each)
+            by_index.setdefault(index, []).append(decided)
     return [some for some in (segmented, *by_index.values()) if some]
 
 
@@ -104,11 +120,17 @@ def postings_of(pieces: Iterable[Piece]) -> list[Posting]:
     A part that is there twice under different message-ids was posted twice. Its copies belong
     to the postings in the order of their article numbers; where only few are there twice, the
     poster sent these again, and the file is whole with the copy that is nearest to its neighbours.
+    What was merely sent again stands behind the postings, so that it moves none of them.
 
     Args:
         pieces: in the order of their times and article numbers.
     """
-    return [posting for session in _sessions(pieces) for posting in _dealt(_by_span(session))]
+    found = [posting for session in _sessions(pieces) for posting in _dealt(_by_span(session))]
+    held = sorted((posting.segments.keys() for posting in found), key=len, reverse=True)
+    for posting in found:
+        # What is nowhere else repeats nothing, however few articles it has.
+        posting.fullest = next(len(parts) for parts in held if posting.segments.keys() <= parts)
+    return sorted(found, key=Posting.is_retry)
 
 
 def _sessions(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -154,10 +176,17 @@ def _dealt(pieces: Sequence[Piece]) -> list[Posting]:
     most = counts[0] if counts else 0
     if most <= 1:
         whole = Posting()
-        for piece in pieces:
-            whole.add(piece.row, piece.segments)
+        for place, piece in enumerate(pieces):
+            whole.add(
+                piece,
+                {
+                    part: copy
+                    for part, copy in piece.segments.items()
+                    if copies[part][copy[0]] == place
+                },
+            )
         return [whole]
-    order = _Order(pieces, copies, _times_posted(counts), is_weighed=most <= _MOST_WEIGHED)
+    order = _Order(pieces, copies, times_posted(counts), is_weighed=most <= _MOST_WEIGHED)
     shares: list[dict[int, dict[int, tuple[str, int]]]] = [{} for _ in range(most)]
     for part in copies:
         for number, place in order.of(part):
@@ -165,7 +194,7 @@ def _dealt(pieces: Sequence[Piece]) -> list[Posting]:
     postings = [Posting() for _ in shares]
     for posting, share in zip(postings, shares, strict=True):
         for place, segments in sorted(share.items()):
-            posting.add(pieces[place].row, segments)
+            posting.add(pieces[place], segments)
     return postings
 
 
@@ -183,6 +212,10 @@ class _Order:
         self._places = {part: list(held.values()) for part, held in copies.items()}
         self._whole = sorted(part for part, held in copies.items() if len(held) == count)
         self._numbers = [_estimates(piece) for piece in pieces]
+        self._held: list[list[int]] = [[] for _ in pieces]
+        for whole in self._whole:
+            for place in self._places[whole]:
+                self._held[place].append(whole)
         self._count = count
         self._is_weighed = is_weighed and bool(self._whole)
 
@@ -195,20 +228,20 @@ class _Order:
         mine = [self._numbers[place][part] for place in places]
         theirs = [self._numbers[place][near] for place in self._places[near]]
         if len(places) < self._count:
-            return zip(_matched(mine, theirs), places, strict=True)
+            # Numbers are estimates, but what lies in one piece was posted together.
+            known = (self._beside(place, part) for place in places)
+            beside = [posting for posting in known if posting is not None]
+            if len(set(beside)) < len(places):
+                beside = _matched(mine, theirs)
+            return zip(beside, places, strict=True)
         kept = _matched(theirs, mine)
         rest = [place for each, place in enumerate(places) if each not in kept]
         return iter(enumerate([*(places[each] for each in kept), *rest]))
 
-
-def _times_posted(counts: Sequence[int]) -> int:
-    """Returns how often a file was posted: so many copies have more parts than retries bring.
-
-    Args:
-        counts: how many copies each part has, the most first.
-    """
-    retried = max(1, len(counts) // PARTS_A_RETRY)
-    return counts[retried] if retried < len(counts) else 1
+    def _beside(self, place: int, part: int) -> int | None:
+        """Returns the posting of the nearest article of a piece that no posting lacks."""
+        held = self._held[place]
+        return self._places[_nearest(held, part)].index(place) if held else None
 
 
 def _estimates(piece: Piece) -> dict[int, float]:
@@ -244,15 +277,13 @@ def _matched(copies: Sequence[float], anchor: Sequence[float]) -> list[int]:
 
 def _as_segments(piece: Piece) -> Piece:
     flags = piece.row["flags"] & ~_UNCERTAIN | _IS_SEGMENTS
-    return Piece(
-        {**piece.row, "flags": flags, "file_index": None, "file_total": None}, piece.segments
-    )
+    row = {**piece.row, "flags": flags, "file_index": None, "file_total": None}
+    return replace(piece, row=row)
 
 
 def _as_part_of(file: Piece, piece: Piece) -> Piece:
     flags = piece.row["flags"] & ~_UNCERTAIN
-    row = {**piece.row, "flags": flags, "file_key": file.row["file_key"]}
-    return Piece(row, piece.segments)
+    return replace(piece, row={**piece.row, "flags": flags, "file_key": file.row["file_key"]})
 
 
 def _as_single(piece: Piece) -> Piece:
@@ -264,4 +295,4 @@ def _as_single(piece: Piece) -> Piece:
         "file_key": base if piece.row["generation"] == 0 else piece.row["file_key"],
         "parts_total": 1,
     }
-    return Piece(row, {1: next(iter(piece.segments.values()))})
+    return replace(piece, row=row, segments={1: next(iter(piece.segments.values()))})

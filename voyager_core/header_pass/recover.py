@@ -37,11 +37,12 @@ from voyager_core.header_pass import stems
 from voyager_core.header_pass.build import BuiltSpan, build_files
 from voyager_core.header_pass.candidates import find_candidates
 from voyager_core.header_pass.fetch import FetchedSpan
-from voyager_core.header_pass.fragments import is_remnant, set_aside_frame
+from voyager_core.header_pass.fragments import set_aside_frame
 from voyager_core.header_pass.identity import identify_releases
 from voyager_core.header_pass.late import keep_open, without_numbers
 from voyager_core.header_pass.parse import ParsedSpan, parse_span
 from voyager_core.header_pass.reowned import left_to
+from voyager_core.header_pass.retries import dropped_share, retries
 from voyager_core.header_pass.rules import apply_rules, count_drops, sample_rules
 from voyager_core.header_pass.run import (
     PassTools,
@@ -235,9 +236,8 @@ def _take_back(tools: PassTools, stale: StaleSpan, recovery: _Recovery) -> SpanO
 
 def _decided(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Returns files that were set aside with `dropped_by`: what keeps each out, or null."""
-    share = rules.remnant_share if REPOST_REMNANT in rules.dropped else 0.0
     return apply_rules(files, rules).with_columns(
-        dropped_by=pl.when(is_remnant(share) & (share > 0))
+        dropped_by=pl.when(retries(dropped_share(rules)))
         .then(pl.lit(REPOST_REMNANT))
         .otherwise(pl.col("dropped_by"))
     )

@@ -17,6 +17,7 @@ import polars as pl
 
 import voyager_native
 from voyager_core.catalog.connect import Connection
+from voyager_core.catalog.errors import CatalogRefused
 from voyager_core.catalog.fragments import SetAside
 from voyager_core.catalog.repost_keys import first_keys, posts_of
 from voyager_core.catalog.reposts import HeldChunk, held_chunks
@@ -24,17 +25,17 @@ from voyager_core.catalog.settle import Periods, in_several_chunks, read_periods
 from voyager_core.catalog.telling_apart import Rewritten, store_apart
 from voyager_core.domain.generations import REPOST_WINDOW, repost_key
 from voyager_core.domain.rulesets import REPOST_REMNANT, RuleSet
+from voyager_core.errors import TransientError
 from voyager_core.header_pass.build import build_files
-from voyager_core.header_pass.fragments import SEGMENTS
+from voyager_core.header_pass.fragments import MERGED, SEGMENTS
 from voyager_core.header_pass.postings import (
-    PARTS_A_RETRY,
     Piece,
-    Posting,
     Segments,
     files_of,
     postings_of,
     read_piece,
 )
+from voyager_core.header_pass.retries import dropped_share
 from voyager_core.header_pass.run import versions_of
 from voyager_core.header_pass.schemas import FILES, IDENTIFIED
 
@@ -52,26 +53,28 @@ class Record:
 
     Attributes:
         chunk: place of its chunk among those of its key.
-        piece: its row and segments.
+        piece: its row and segments; its place is that of the record among all of the key.
         number: which post its key stands for: 0 the first, 1 that posted again and so on.
-        target: which post it is of.
-        kept: its segments afterwards; empty when a rule drops all of them.
-        gone: what a rule drops of it, by part.
-        fullest: the most parts that a post of the file has.
+        kept: its articles afterwards, by the post that they are of.
+        gone: what a rule drops of it, by the post that this would be.
+        doubled: articles that another record has as well, and keeps.
+        fullest: the most parts of a post that has what is gone.
+        is_decided: whether the row tells more than the chunk's.
     """
 
     chunk: int
     piece: Piece
     number: int
-    target: int
-    kept: Segments
-    gone: Segments = field(default_factory=dict)
+    kept: dict[int, Segments]
+    gone: dict[int, Segments] = field(default_factory=dict)
+    doubled: Segments = field(default_factory=dict)
     fullest: int = 0
+    is_decided: bool = False
 
     @property
     def is_changed(self) -> bool:
         """Whether it is to be written anew."""
-        return self.target != self.number or self.kept != self.piece.segments
+        return self.is_decided or self.kept != {self.number: self.piece.segments}
 
 
 def part_reposts(
@@ -140,32 +143,57 @@ def part_key(conn: Connection, key: int, rules: RuleSet, *, now: datetime) -> bo
     """
     numbers = posts_of(conn, key)
     held = held_chunks(conn, list(numbers))
-    frames = _files(key, held)
-    if not _repeated(frames):
+    try:
+        records = _records(_files(key, held), held, numbers)
+        tell_apart(records, share=dropped_share(rules))
+        rewritten = _changed(records, held, key, rules, now)
+        if not rewritten:
+            return False
+        posts = {repost_key(key, number): number for each in records for number in each.kept}
+        outcome = store_apart(conn, numbers | posts, held, rewritten)
+    except (TransientError, CatalogRefused):
+        raise
+    except Exception as error:
+        # Whatever is wrong with one release, the others go on.
+        logger.warning("release %016x is left as it is: %r", key, error, exc_info=True)
         return False
-    records = [
-        Record(place, piece, number, number, piece.segments)
-        for place, (frame, each) in enumerate(zip(frames, held, strict=True))
-        for number in (numbers[each.release_key],)
-        for piece in map(read_piece, _dated(frame).to_dicts())
-    ]
-    tell_apart(records, share=rules.remnant_share if _drops(rules) else None)
-    changed = {each.chunk for each in records if each.is_changed}
-    if not changed:
-        return False
-    of_chunk: dict[int, list[Record]] = defaultdict(list)
-    for record in records:
-        of_chunk[record.chunk].append(record)
-    rewritten = [
-        _rewritten(held[place], of_chunk[place], key, rules, now) for place in sorted(changed)
-    ]
-    numbers |= {repost_key(key, each.target): each.target for each in records}
-    outcome = store_apart(conn, numbers, held, rewritten)
     if outcome.stored:
-        logger.info("posts of release %016x told apart in %d chunks", key, len(changed))
+        logger.info("posts of release %016x told apart in %d chunks", key, len(rewritten))
     else:
         logger.info("posts of release %016x changed meanwhile and are left as they are", key)
     return outcome.stored
+
+
+def _records(
+    frames: Sequence[pl.DataFrame], held: Sequence[HeldChunk], numbers: Mapping[int, int]
+) -> list[Record]:
+    """Returns the files of chunks as they are; none where no file is there more than once."""
+    if not _repeated(frames):
+        return []
+    rows = [(chunk, row) for chunk, frame in enumerate(frames) for row in _dated(frame).to_dicts()]
+    return [
+        new_record(chunk, read_piece(row, place), numbers[held[chunk].release_key])
+        for place, (chunk, row) in enumerate(rows)
+    ]
+
+
+def _changed(
+    records: Sequence[Record], held: Sequence[HeldChunk], key: int, rules: RuleSet, now: datetime
+) -> list[Rewritten]:
+    """Returns what becomes of the chunks that change."""
+    of_chunk: dict[int, list[Record]] = defaultdict(list)
+    for record in records:
+        of_chunk[record.chunk].append(record)
+    return [
+        _rewritten(held[chunk], mine, key, rules, now)
+        for chunk, mine in sorted(of_chunk.items())
+        if any(record.is_changed for record in mine)
+    ]
+
+
+def new_record(chunk: int, piece: Piece, number: int) -> Record:
+    """Returns a file that stays as it is."""
+    return Record(chunk, piece, number, {number: piece.segments})
 
 
 def tell_apart(records: Sequence[Record], *, share: float | None) -> None:
@@ -175,16 +203,15 @@ def tell_apart(records: Sequence[Record], *, share: float | None) -> None:
         records: all of one key and its reposts, in any order.
         share: of a file's parts that a retry sends again at most; None keeps retries.
     """
+    of_place = {record.piece.place: record for record in records}
     for session in _sessions(records):
         of_file: dict[tuple[Any, ...], list[Record]] = {}
         for record in session:
             of_file.setdefault(_file_of(record), []).append(record)
         for same in of_file.values():
             if len(same) > 1:
-                by_row = {id(record.piece.row): record for record in same}
                 for file in files_of([record.piece for record in same]):
-                    some = [by_row[id(piece.row)] for piece in file if id(piece.row) in by_row]
-                    _place_file(some, postings_of(file), share)
+                    _place_file(file, of_place, share)
 
 
 def _file_of(record: Record) -> tuple[Any, ...]:
@@ -192,57 +219,31 @@ def _file_of(record: Record) -> tuple[Any, ...]:
     return tuple(record.piece.row[name] for name in _SAME)
 
 
-def _place_file(
-    records: Sequence[Record], postings: Sequence[Posting], share: float | None
-) -> None:
-    if len(records) < 2:
+def _place_file(file: Sequence[Piece], of_place: Mapping[int, Record], share: float | None) -> None:
+    """Gives every article of a file to the post that it is of; a lone record stays as it is."""
+    for piece in file:
+        record = of_place[piece.place]
+        record.is_decided = piece is not record.piece
+        record.piece = piece
+        record.kept = {record.number: piece.segments} if len(file) < 2 else {}
+    if len(file) < 2:
         return
-    total = max(record.piece.row["parts_total"] for record in records)
-    fullest = max(len(posting.segments) for posting in postings)
-    most = max(1, total // PARTS_A_RETRY if share is None else int(total * share))
-    full = [each for each in postings if len(each.segments) > most or fullest <= most]
-    remnants = [each for each in postings if not (len(each.segments) > most or fullest <= most)]
-    # Which postings a record has articles of.
-    numbers: dict[int, list[int]] = defaultdict(list)
-    for number, posting in enumerate([*full, *remnants]):
-        for row in posting.pieces:
-            numbers[id(row)].append(number)
-    for record in records:
-        record.fullest = fullest
-    if len(full) == 1 and remnants:
-        _mend(records, full[0], is_dropped=share is not None)
-        return
-    for record in records:
-        number = numbers[id(record.piece.row)][0]
-        if share is not None and number >= len(full):
-            record.kept, record.gone = {}, record.piece.segments
-        else:
-            record.target = number
-
-
-def _mend(records: Sequence[Record], whole: Posting, *, is_dropped: bool) -> None:
-    """Gives the fullest record one article of each part; the rest is a retry."""
-    ordered = sorted(records, key=lambda each: (-len(each.piece.segments), each.chunk))
-    taken: set[int] = set()
-    for record in ordered:
-        segments = record.piece.segments
-        mine = {part: whole.segments[part] for part in segments if part not in taken}
-        again = [part for part in segments if part in taken]
-        if again and not is_dropped:
-            # Without the rule a retry is a post of its own.
-            record.target = 1
-            continue
-        taken.update(mine)
-        record.kept = mine
-        record.gone = {part: _copy_left_out(part, records, whole) for part in again}
-        record.target = 0
-
-
-def _copy_left_out(part: int, records: Sequence[Record], whole: Posting) -> tuple[str, int]:
-    """Returns the copy of a part that the whole file has not."""
-    copies = [each.piece.segments[part] for each in records if part in each.piece.segments]
-    kept = whole.segments[part]
-    return next((copy for copy in copies if copy[0] != kept[0]), kept)
+    for number, posting in enumerate(postings_of(file)):
+        # The first posting is what the others repeat.
+        is_dropped = share is not None and number > 0 and posting.is_retry(share)
+        for piece, segments in posting.shares:
+            record = of_place[piece.place]
+            if is_dropped and segments:
+                record.gone[number] = segments
+                record.fullest = max(record.fullest, posting.fullest)
+            elif segments:
+                record.kept[number] = segments
+    for piece in file:
+        record = of_place[piece.place]
+        own = {
+            part for held in (record.kept, record.gone) for each in held.values() for part in each
+        }
+        record.doubled = {part: piece.segments[part] for part in piece.segments.keys() - own}
 
 
 def _sessions(records: Sequence[Record]) -> Iterator[list[Record]]:
@@ -277,28 +278,36 @@ def _rewritten(
 ) -> Rewritten:
     rows: list[dict[str, Any]] = []
     aside: list[dict[str, Any]] = []
-    moved: dict[str, int] = {}
     for record in records:
-        target = repost_key(key, record.target)
-        stated = {"session": 0, "release_rank": _STATED, "release_name": chunk.name}
-        row = {**record.piece.row, **stated, "release_key": target}
-        if record.gone:
-            left = _with_segments(row, record.gone)
-            generation = max(1, row["generation"])
-            aside.append({**left, "generation": generation, "fullest": record.fullest})
-        if record.kept:
-            is_whole = record.kept == record.piece.segments
-            rows.append(row if is_whole else _with_segments(row, record.kept))
-        if record.target != record.number:
-            moved.update((message_id, target) for message_id, _ in record.kept.values())
+        row = {**record.piece.row, "session": 0, "release_rank": _STATED}
+        row["release_name"] = chunk.name
+        for number, segments in sorted(record.kept.items()):
+            stays = {**row, "release_key": repost_key(key, number)}
+            is_whole = segments == record.piece.segments and not record.is_decided
+            rows.append(stays if is_whole else _with_segments(stays, segments))
+        for number, segments in sorted(record.gone.items()):
+            left = {**row, "release_key": repost_key(key, number)}
+            left["generation"] = max(1, row["generation"])
+            aside.append({**_with_segments(left, segments), "fullest": record.fullest})
     files = pl.DataFrame(rows, schema=dict(IDENTIFIED), orient="row")
-    schema = {**IDENTIFIED, "fullest": pl.UInt32()}
-    dropped = pl.DataFrame(aside, schema=schema, orient="row")
+    dropped = pl.DataFrame(aside, schema=dict(MERGED), orient="row")
     return Rewritten(
         chunk=chunk,
         built=build_files(files, now=now) if rows else None,
-        gone=[message_id for record in records for message_id, _ in record.gone.values()],
-        moved=moved,
+        gone=[
+            message_id
+            for record in records
+            for segments in record.gone.values()
+            for message_id, _ in segments.values()
+        ],
+        moved={
+            message_id: repost_key(key, number)
+            for record in records
+            for number, segments in record.kept.items()
+            for message_id, _ in segments.values()
+            if number != record.number
+        },
+        doubled=sum(len(record.doubled) for record in records),
         aside=SetAside(dropped, REPOST_REMNANT, versions_of(rules)) if aside else None,
     )
 
@@ -337,7 +346,3 @@ def _repeated(frames: Sequence[pl.DataFrame]) -> bool:
 
 def _dated(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(pl.col(name).cast(kind) for name, kind in FILES.items())
-
-
-def _drops(rules: RuleSet) -> bool:
-    return REPOST_REMNANT in rules.dropped

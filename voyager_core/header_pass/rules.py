@@ -18,6 +18,7 @@ from voyager_core.domain.rulesets import (
 )
 from voyager_core.header_pass import stems
 from voyager_core.header_pass.candidates import find_candidates
+from voyager_core.header_pass.retries import retries
 from voyager_core.header_pass.schemas import RULE_COUNTS, RULE_SAMPLES, conform, empty
 
 __all__ = ["RuleSet", "apply_rules", "count_drops", "count_rejects", "sample_rules"]
@@ -137,17 +138,13 @@ def block_samples(samples: pl.Series, rules: RuleSet) -> pl.Series:
 
 def _remnant(files: pl.DataFrame, rules: RuleSet) -> pl.Expr:
     # Few files are sent twice, and only of these the other post is looked for.
-    again = files.filter(pl.col("generation") > 0)["base_key"].unique()
+    again = files.filter(pl.col("generation") > 0).select("base_key").unique()
     if again.is_empty():
         return pl.lit(value=False)
-    posts = files.join(again.to_frame(), on="base_key", how="semi")
-    fullest = posts.group_by("base_key").agg(pl.col("parts_found").max())
-    most = (pl.col("parts_total") * rules.remnant_share).floor().clip(1)
-    few = pl.col("parts_found") <= most
-    best = pl.col("base_key").replace_strict(
-        fullest["base_key"], fullest["parts_found"], default=None, return_dtype=pl.UInt32
-    )
-    return (pl.col("generation") > 0) & ~pl.col("is_fragment") & few & (best > most)
+    posts = files.with_row_index("_at").join(again, on="base_key", how="semi")
+    posts = posts.with_columns(fullest=pl.col("parts_found").max().over("base_key", "file_index"))
+    found = posts.filter(retries(rules.remnant_share) & ~pl.col("is_fragment"))
+    return pl.int_range(pl.len(), dtype=pl.UInt32).is_in(found["_at"].implode())
 
 
 def count_drops(files: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from voyager_core.header_pass.build import build_files
 from voyager_core.header_pass.folds import fold_releases
 from voyager_core.header_pass.fragments import fragments_frame, merge_fragments, split_remnants
 from voyager_core.header_pass.reposts import part_reposts
+from voyager_core.header_pass.retries import dropped_share
 from voyager_core.header_pass.run import versions_of
 
 logger = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ def merge_ready_fragments(
         CatalogUnavailable: the database does not answer; what was merged stays merged.
     """
     rules = rules or RuleSet()
-    share = rules.remnant_share if REPOST_REMNANT in rules.dropped else 0.0
+    share = dropped_share(rules)
     merged = files = segments = added = updated = 0
     for group in groups_with_fragments(conn):
         for ready in _batches(conn, group, now=now, patience_seconds=patience_seconds):

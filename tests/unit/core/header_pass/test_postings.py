@@ -1,59 +1,19 @@
 """Pieces of files: retries, reposts and equal counters, decided on all spans together."""
 
-from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
 import polars as pl
 import pytest
 
 import voyager_native
-from voyager_core.header_pass.fragments import merge_fragments
+from tests.support.pieces import piece
+from voyager_core.header_pass.fragments import merge_fragments, split_remnants
+from voyager_core.header_pass.postings import files_of, postings_of, read_piece
+from voyager_core.header_pass.retries import SHARE, is_retry, most_again, retries
 from voyager_core.header_pass.schemas import FRAGMENTS
 
-START = datetime(2024, 5, 1, tzinfo=UTC)
 UNCERTAIN = voyager_native.FILE_FLAGS["counter_uncertain"]
 SEGMENTS = voyager_native.FILE_FLAGS["counter_is_segments"]
-
-
-def piece(parts, *, first=1000, total=40, post="a", hours=0.0, base=7, **values):
-    """A fragment that holds these parts; `post` names the posting that the articles are of."""
-    segments = pl.DataFrame(
-        [(part, f"{part}-{post}@x", 1000) for part in sorted(parts)],
-        schema={"part": pl.UInt32, "message_id": pl.String, "size_bytes": pl.UInt32},
-        orient="row",
-    )
-    row = dict.fromkeys(FRAGMENTS)
-    row |= {
-        "file_key": base,
-        "base_key": base,
-        "generation": 0,
-        "subject": f'[3/9] - "film.mkv" yEnc ({min(parts)}/{total})',
-        "name": "film.mkv",
-        "file_index": 3,
-        "file_total": 9,
-        "parts_total": total,
-        "parts_found": len(parts),
-        "size_bytes": 1000 * len(parts),
-        "poster": "p",
-        "poster_constant": True,
-        "group": "alt.binaries.test",
-        "groups": "alt.binaries.test",
-        "first_posted_at": START + timedelta(hours=hours),
-        "last_posted_at": START + timedelta(hours=hours, minutes=5),
-        "first_number": first,
-        "last_number": first + len(parts),
-        "first_message_id": f"{min(parts)}-{post}@x",
-        "flags": 0,
-        "is_fragment": True,
-        "reach_low": 1,
-        "reach_high": 9999,
-        "payload": voyager_native.encode_segments(segments),
-        "release_key": 5,
-        "session": 0,
-        "release_rank": 1,
-        "release_name": "film",
-    }
-    return row | values
 
 
 def merged(*pieces):
@@ -152,3 +112,73 @@ def test_a_posting_keeps_clear_of_the_key_of_an_earlier_one(generation):
         piece(range(9, 41), first=2000),
     )
     assert files["file_key"].to_list() == [70 + generation if generation else 7]
+
+
+def test_a_fill_of_parts_that_the_file_lacks_is_no_retry():
+    # Days later, so that it is no piece of the file; nothing else has these parts.
+    files = merged(piece(range(4, 41)), piece([1, 2, 3], first=9000, hours=60, post="b"))
+    whole, gone = split_remnants(files, SHARE)
+    assert ids(whole) == [posted(range(4, 41)), posted([1, 2, 3], "b")]
+    assert gone.is_empty()
+
+
+def test_files_of_one_base_do_not_make_retries_of_each_other():
+    # One counter: file 3 is whole; of file 4 one part is there, posted twice.
+    pieces = [
+        piece(range(1, 10), total=9),
+        piece([1], first=3000, total=9, file_index=4, file_key=78, post="b"),
+        piece([1], first=4000, hours=0.2, total=9, file_index=4, file_key=78, post="c"),
+    ]
+    whole, gone = split_remnants(merged(*pieces), SHARE)
+    assert whole.select("file_index", "parts_found").rows() == [(3, 9), (4, 1), (4, 1)]
+    assert gone.is_empty()
+
+
+def test_one_article_sent_again_is_kept_where_the_rule_is_not_in_force():
+    files = merged(piece(range(1, 41)), piece([5], first=2000, hours=0.1, post="b"))
+    whole, gone = split_remnants(files, None)
+    assert whole["parts_found"].to_list() == [40, 1]
+    assert gone.is_empty()
+    whole, gone = split_remnants(files, 0.0)
+    assert (whole["parts_found"].to_list(), gone["parts_found"].to_list()) == ([40], [1])
+
+
+def test_lone_lines_of_one_file_of_one_segment_are_two_posts_of_it():
+    lone = [
+        piece([12], first=n, flags=UNCERTAIN, file_index=12, file_total=40, post=f"{n}", hours=n)
+        for n in (1, 2)
+    ]
+    files = merged(*lone)
+    assert files.select("parts_found", "parts_total", "generation").rows() == [(1, 1, 0), (1, 1, 1)]
+    assert ids(files) == [posted([12], "1"), posted([12], "2")]
+
+
+def test_pieces_keep_their_place_whatever_is_decided_of_them():
+    rows = [
+        piece([3], first=1, flags=UNCERTAIN, file_index=3, total=9),
+        piece([1, 2], first=2, total=9),
+        piece([4], first=3, flags=UNCERTAIN, file_index=4, total=9),
+    ]
+    some = [read_piece(row, place) for place, row in enumerate(rows)]
+    for pieces in (some[:2], some, [some[0]]):
+        found = [each for file in files_of(pieces) for each in postings_of(file)]
+        places = [piece.place for posting in found for piece, _ in posting.shares]
+        assert sorted(places) == [each.place for each in pieces]
+
+
+def test_a_post_is_a_retry_by_one_rule_for_rows_and_postings():
+    shares = (0.0, 0.03, SHARE, 0.25)
+    for share in shares:
+        rows = [
+            (found, fullest, number)
+            for fullest in (1, 2, 9, 10, 19, 20, 40, 99, 100, 1000)
+            for found in range(1, min(fullest, 120) + 1)
+            for number in (0, 1)
+        ]
+        frame = pl.DataFrame(rows, schema=["parts_found", "fullest", "generation"], orient="row")
+        expected = [number > 0 and is_retry(found, most, share) for found, most, number in rows]
+        assert frame.select(retries(share)).to_series().to_list() == expected
+    # As the engine counts, in whole numbers.
+    assert [most_again(parts) for parts in range(5000)] == [
+        max(1, parts // 10) for parts in range(5000)
+    ]

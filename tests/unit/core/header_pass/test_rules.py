@@ -1,12 +1,14 @@
 """What the rules drop, count and sample."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 
 import polars as pl
 import pytest
 
 from tests.reference.frames import files_of
-from tests.support.uploads import Upload, interleaved, volumes
+from tests.support.uploads import START, Upload, interleaved, volumes
 from voyager_core.domain.blocklist import digest_of, half_digest_of
 from voyager_core.domain.rulesets import (
     BLOCKED,
@@ -237,3 +239,26 @@ def test_impossible_rule_set_is_refused(settings):
 
 def test_every_rule_has_a_name():
     assert len(set(DROP_RULES)) == len(DROP_RULES)
+
+
+def test_posts_that_share_few_of_many_announced_parts_are_no_retries():
+    # Forty of a hundred parts are there; six of them twice, and then more than a tenth.
+    film = Upload("a", [("Some.Film.2010.mkv", 100)], '"{name}" yEnc ({p}/{parts})')
+    first = replace(film, missing=frozenset((1, part) for part in range(41, 101)))
+    rest = frozenset((1, part) for part in range(1, 101) if part not in range(35, 41))
+    again = replace(film, salt="again", missing=rest, at=START + timedelta(minutes=1))
+    files = dropped([first, again])
+    assert files["parts_found"].sum() == 46
+    assert files["dropped_by"].null_count() == len(files)
+
+
+def test_an_article_sent_again_is_dropped_and_a_repost_is_kept():
+    film = Upload("a", [("Some.Film.2010.mkv", 40)], '"{name}" yEnc ({p}/{parts})')
+    rest = frozenset((1, part) for part in range(1, 41) if part != 17)
+    posts = [replace(film, salt=f"{n}", at=START + timedelta(minutes=9 * n)) for n in (1, 2)]
+    retry = replace(film, salt="retry", missing=rest, at=START + timedelta(minutes=10))
+    files = dropped([*posts, retry])
+    by_number = files.sort("generation").select("parts_found", "dropped_by").rows()
+    assert by_number == [(40, None), (40, None), (1, REPOST_REMNANT)]
+    kept = dropped([*posts, retry], RuleSet().without(REPOST_REMNANT))
+    assert kept["dropped_by"].null_count() == 3
