@@ -15,6 +15,7 @@ from voyager_core.catalog.connect import connect
 from voyager_core.catalog.errors import StatementTimeout
 from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.search import SearchPage, SearchQuery, search
+from voyager_core.catalog.search_filters import Where, place_of
 from voyager_core.domain.tokens import matches, query_terms, token_hash
 
 pytestmark = pytest.mark.postgres
@@ -361,6 +362,87 @@ def test_both_ways_find_what_the_names_say(catalog, monkeypatch, rows, texts):
             assert find(catalog, text) == expected
 
 
+_season = st.one_of(st.none(), st.integers(0, 3), st.just(2019), st.just(2**31 - 1))
+_episode = st.one_of(st.none(), st.integers(0, 3), st.just(2**31 - 1))
+_asked = st.one_of(st.none(), st.integers(-4, 4), st.just(2019), st.just(2**31 - 1))
+
+
+@st.composite
+def _series(draw):
+    """What a name says of a show: its words, season and episode with their ends, and date."""
+    season, episode = draw(_season), draw(_episode)
+    ahead = st.one_of(st.none(), st.integers(1, 2))
+    more = [draw(ahead) if at is not None and at < 2019 else None for at in (season, episode)]
+    return {
+        "words": draw(st.lists(st.sampled_from(("show", "film", "x264")), max_size=2)),
+        "season": season,
+        "season_last": None if more[0] is None else season + more[0],
+        "episode": None if season is None else episode,
+        "episode_last": None if season is None or more[1] is None else episode + more[1],
+        "aired_on": draw(st.sampled_from((None, None, date(2019, 5, 1), date(2020, 5, 1)))),
+    }
+
+
+def is_asked(row: dict[str, Any], season: int | None, episode: int | None) -> bool:
+    first, last = row["season"], row["season_last"]
+    aired = row["aired_on"]
+    if season is not None:
+        by_number = first is not None and first <= season <= (first if last is None else last)
+        if not by_number and (aired is None or aired.year != season):
+            return False
+    first, last = row["episode"], row["episode_last"]
+    return episode is None or (
+        first is not None and first <= episode <= (first if last is None else last)
+    )
+
+
+@given(st.lists(_series(), min_size=1, max_size=12), _asked, _asked)
+@example([{"words": ["show"], "season": 0, "season_last": None, "episode": 4,
+           "episode_last": None, "aired_on": None}], -5, None)  # fmt: skip
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_every_way_finds_the_same_episodes(catalog, monkeypatch, rows, season, episode):
+    catalog.execute("truncate release, chunk, range, newsgroup restart identity cascade")
+    titles = [".".join([*row.pop("words"), f"n{at}"]) for at, row in enumerate(rows)]
+    fill(catalog, *({**row, "name": name} for row, name in zip(rows, titles, strict=True)))
+    for text in ("show", "show x264", ""):
+        expected = [
+            name
+            for name, row in zip(titles, rows, strict=True)
+            if set(text.split()) <= set(name.split(".")) and is_asked(row, season, episode)
+        ]
+        query = SearchQuery(text=text, season=season, episode=episode)
+        ways = {"index", "walk", search_hits.choose_way(asking(query), FEW)}
+        for way in sorted(ways | ({"place"} if season is not None else set())):
+            with monkeypatch.context() as patch:
+                patch.setattr(search_hits, "choose_way", lambda *_, way=way: way)
+                assert find(catalog, text, season=season, episode=episode) == expected, way
+
+
+FEW = search_statistics.Statistics(releases=10.0)
+
+
+def asking(query: SearchQuery) -> search_hits.Request:
+    return search_hits.Request(query_terms(query.text), Where(), place_of(query), [])
+
+
+@pytest.mark.parametrize(
+    ("query", "way"),
+    [
+        (SearchQuery("show", season=3, episode=5), "both"),
+        (SearchQuery("show", season=3), "both"),
+        (SearchQuery("show", season=-3), "index"),
+        (SearchQuery("show", episode=5), "index"),
+        (SearchQuery("show", season=3, episode=-1), "index"),
+        (SearchQuery(season=3, episode=5), "place"),
+    ],
+    ids=str,
+)
+def test_words_with_an_episode_are_asked_of_the_index_that_holds_both(query, way):
+    assert search_hits.choose_way(asking(query), FEW) == way
+
+
 _number = st.one_of(st.none(), st.integers(-5, 5000), st.integers())
 _any = st.one_of(
     st.text(max_size=30),
@@ -472,6 +554,7 @@ def test_common_word_walks_back_in_time(big):
             "release_episode release_episode_range",
         ),
         (SearchQuery("common", season=3, episode=7), "release_episode release_episode_range"),
+        (SearchQuery("common", season=3, group="g8"), "release_tok release_episode_range"),
         (SearchQuery(season=77), "release_episode release_episode_range"),
         (SearchQuery(airdate=date(2020, 3, 1)), "release_aired release_tok"),
         (SearchQuery(group="g8"), "release_group_ids"),
@@ -482,7 +565,7 @@ def test_common_word_walks_back_in_time(big):
         (SearchQuery("common", max_age=12), "release_posted"),
         (SearchQuery("-common"), "release_feed"),
         (SearchQuery("common", categories=[1000]), "release_posted"),
-        (SearchQuery("unheardof common", season=3), "release_tok"),
+        (SearchQuery("unheardof common", season=3), "release_tok release_episode_range"),
     ],
     ids=str,
 )

@@ -1,14 +1,16 @@
 """The query that finds the newest matches of a search, by the cheapest of a few ways.
 
 Words are asked for as token hashes (`tok`). Which way is taken depends on how common what is
-asked for is: rare words and groups go through their index; a season and an episode through
-theirs; if everything is common, releases are walked from the newest until enough were met. A
-walk passes by so many releases at most, so that no search reads the whole catalog.
+asked for is: rare words and groups go through their index; words with a season through the same
+one, which holds both; a season and an episode alone through theirs; if everything is common,
+releases are walked from the newest until enough were met. A walk passes by so many releases at
+most, so that no search reads the whole catalog.
 
 The planner is not left to guess between the ways, since it errs by a factor of 100 here.
 `operator(pg_catalog.@>)` is spelt out because the extension intarray shadows it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -34,6 +36,8 @@ FEW_RELEASES = 200_000
 # What the statistics do not list is rarer than this share.
 _UNLISTED_WORD = 1e-5
 _UNLISTED = 1e-3
+# As in the index of words; a season has a number of its own (`_place_key`).
+_PLACES = "(array[-1 - r.season::bigint, r.season::bigint * 2147483648 + r.episode])"
 # Measured against a release that a walk passes by, whose neighbours are at hand: an entry of the
 # list of a word, a release that such a list leads to, and one that the index of episodes leads to.
 _ENTRY_COST = 0.06
@@ -80,7 +84,7 @@ class Hits:
     Attributes:
         sql: a query of `release_id` and `at`, at most `TOTAL_CAP` of them.
         values: its parameters.
-        way: `index`, `place` or `walk`.
+        way: `index`, `place`, `both` or `walk`.
         may_lack: whether the walk may end before the catalog does.
     """
 
@@ -101,22 +105,25 @@ def hits_of(request: Request, known: Statistics) -> Hits:
             " < (%(before_at)s::timestamptz, %(before_id)s::bigint)"
         )
     way = choose_way(request, known)
-    if way != "place":
+    if way in {"index", "walk"}:
         _add_place(where, request.place)
     may_lack = way == "walk" and bool(where.rest) and known.releases > request.reach
     if way == "index":
         sql = _through_index(request, by_group=_group_is_rarer(request, known))
+    elif way == "walk":
+        sql = _walk(request)
     else:
-        sql = _walk(request) if way == "walk" else _through_place(request)
+        sql = _through_place(request, with_words=way == "both")
     return Hits(sql, {**where.values, "most": TOTAL_CAP, "reach": request.reach}, way, may_lack)
 
 
 def choose_way(request: Request, known: Statistics) -> str:
-    """Returns `index` (words or groups), `place` (season and episode, or date) or `walk`."""
+    """Returns `index` (words or groups), `place` (episode or date), `both` or `walk`."""
     place, words = request.place, request.terms.required_hashes
     by_place = place.season is not None or place.airdate is not None
+    by_both = bool(words) and _place_key(place) is not None
     if known.releases < FEW_RELEASES:
-        return "index" if words else "place" if by_place else "walk"
+        return "both" if by_both else "index" if words else "place" if by_place else "walk"
     if by_place and not words and (place.episode is not None or place.airdate is not None):
         return "place"
     shares = _word_shares(words, known)
@@ -133,6 +140,10 @@ def choose_way(request: Request, known: Statistics) -> str:
         if words:
             costs["index"] = known.releases * min(shares) * _INDEX_COST / 2
         costs["place"] = known.releases * series * _PLACE_COST
+    if by_both:
+        rarest = min(shares)
+        entries, found = min(rarest, series) * (len(words) + 1) * _ENTRY_COST, rarest * series
+        costs["both"] = known.releases * (entries + found * _INDEX_COST)
     # Categories of a search without words have an order of their own to walk by.
     met = together * series * (filed if words else 1.0)
     costs["walk"] = min(TOTAL_CAP / max(met, 1e-12), known.releases, request.reach)
@@ -198,12 +209,18 @@ def _through_index(request: Request, *, by_group: bool) -> str:
     _add_categories(request)
     where = request.where
     lists, others = (where.groups, where.words) if by_group else (where.words, where.groups)
+    return f"{_listed(request, lists, others)} order by at desc, release_id desc limit %(most)s"
+
+
+def _listed(request: Request, lists: Sequence[str], others: Sequence[str]) -> str:
+    """All that lists of one index lead to and that fits."""
+    where = request.where
     fits = conjunction([*others, *where.conditions, *where.ages])
     return (
         f"select release_id, at from (select r.release_id, r.{request.order} as at,"
         # The rest as a column: the planner would add up whole indexes of what is common.
         f" ({fits}) as fits from release r where {conjunction(lists)} offset 0) as found"
-        " where fits order by at desc, release_id desc limit %(most)s"
+        " where fits"
     )
 
 
@@ -249,11 +266,19 @@ def _walk_of_categories(request: Request) -> str:
     )
 
 
-def _through_place(request: Request) -> str:
-    """By the columns of series: one branch for single episodes, others for ranges and dates."""
+def _through_place(request: Request, *, with_words: bool) -> str:
+    """By the columns of series: one branch for single episodes, others for ranges and dates.
+
+    With words, single episodes come from the index that holds both.
+    """
     _add_categories(request)
-    place = request.place
-    parts = [f"({_seen(request, one, end=' offset 0')})" for one in _branches(request.where, place)]
+    where, place = request.where, request.place
+    branches = _branches(where, place)
+    parts = [f"({_seen(request, one, end=' offset 0')})" for one in branches]
+    if with_words:
+        where.values["place"] = [_place_key(place)]
+        here = f"{_PLACES} operator(pg_catalog.@>) %(place)s::bigint[]"
+        parts[0] = f"({_listed(request, [*where.words, here], where.groups)})"
     # A release may be in two branches of a year.
     joined = (" union " if place.is_year else " union all ").join(parts)
     return (
@@ -287,6 +312,16 @@ def _branches(where: Where, place: Place) -> list[str]:
         f"{several} and {_EPISODE_IN_RANGE}",
     ]
     return [*found, f"{_IN_YEAR} and {_EPISODE_IN_RANGE}"] if place.is_year else found
+
+
+def _place_key(place: Place) -> int | None:
+    """Returns what the index of words holds of a season or an episode."""
+    season, episode = place.season, place.episode
+    if place.airdate is not None or season is None or season < 0:
+        return None
+    if episode is None:
+        return -1 - season
+    return None if episode < 0 else (season << 31) + episode
 
 
 def _add_place(where: Where, place: Place) -> None:
