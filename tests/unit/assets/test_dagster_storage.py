@@ -1,6 +1,9 @@
 """Dagster's instance as `voyager up` configures it, on a real Postgres."""
 
+import logging
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import dagster as dg
@@ -8,6 +11,8 @@ import pytest
 import yaml
 from dagster._core.instance.ref import InstanceRef
 from dagster._core.run_coordinator import QueuedRunCoordinator
+from dagster._core.test_utils import create_run_for_test
+from dagster._daemon.monitoring import concurrency
 from sqlalchemy import event
 from sqlalchemy.pool import QueuePool
 
@@ -126,6 +131,27 @@ def test_pools_get_their_limits_once(instance):
     ensure_pool_slots(instance)
     limits = {each.name: each.limit for each in instance.event_log_storage.get_pool_limits()}
     assert limits == {**POOL_SLOTS, "catalog": 3}
+
+
+@pytest.mark.parametrize("end", ["report_run_failed", "report_run_canceled"])
+def test_a_pool_gets_back_the_place_of_a_worker_that_was_killed(instance, monkeypatch, end):
+    ensure_pool_slots(instance)
+    run = create_run_for_test(instance, status=dg.DagsterRunStatus.STARTED)
+    storage = instance.event_log_storage
+    assert storage.claim_concurrency_slot("news_tail", run.run_id, "live_tail").is_claimed
+    getattr(instance, end)(run)
+
+    def monitored(minutes):
+        later = datetime.now(UTC) + timedelta(minutes=minutes)
+        monkeypatch.setattr(concurrency, "get_current_datetime", lambda: later)
+        context = SimpleNamespace(instance=instance)
+        list(concurrency.execute_concurrency_slots_iteration(context, logging.getLogger()))
+        return storage.get_concurrency_info("news_tail")
+
+    # A worker that is only being ended may still be at it.
+    assert monitored(0).active_slot_count == 1
+    info = monitored(5)
+    assert (info.active_slot_count, info.pending_step_count) == (0, 0)
 
 
 def variables(value):
