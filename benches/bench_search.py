@@ -103,7 +103,7 @@ def queries(conn: Connection, seed: int = 7) -> dict[str, list[SearchQuery]]:
             for season, categories in ((1, ()), (3, (5000,)), (17, ()), (2019, ()))
         ],
         "deep page": [
-            SearchQuery(offset=9000), SearchQuery(text="1080p", offset=5000),
+            SearchQuery(offset=4500), SearchQuery(text="1080p", offset=3000),
             SearchQuery(categories=(5000,), offset=900),
         ],
     }  # fmt: skip

@@ -19,7 +19,7 @@ OLDEST: Final = timedelta(minutes=5)
 """And in any case after this."""
 
 MOST_LISTS: Final = 200
-"""Lists kept at most; each has at most 9,999 numbers of 8 bytes."""
+"""Lists kept at most; each has at most 5,000 numbers of 8 bytes."""
 
 
 @dataclass(slots=True)

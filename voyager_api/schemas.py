@@ -84,7 +84,7 @@ class ReleasePage(BaseModel):
     """Releases, newest first.
 
     Attributes:
-        total: how many match, 9,999 at most; null on further pages.
+        total: how many match, 5,000 at most; null on further pages.
         total_is_least: whether there may be more than `total`.
         next: the `cursor` of the page after this one, null on the last.
     """
@@ -96,7 +96,7 @@ class ReleasePage(BaseModel):
 
 
 class FacetsOut(BaseModel):
-    """What the newest matches (at most 9,999) are made of: counts by value, largest first."""
+    """What the newest matches (at most 5,000) are made of: counts by value, largest first."""
 
     model_config = ConfigDict(from_attributes=True)
 

@@ -1,6 +1,7 @@
 """A search finds what its words and filters ask for, newest first, with a true total."""
 
 import re
+from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from voyager_core.catalog import search_hits, search_statistics
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.errors import StatementTimeout
 from voyager_core.catalog.migrate import migrate
+from voyager_core.catalog.releases import COLUMNS, TABLES, Release
 from voyager_core.catalog.search import SearchPage, SearchQuery, search
 from voyager_core.catalog.search_filters import Where, place_of
 from voyager_core.domain.tokens import matches, query_terms, token_hash
@@ -619,6 +621,11 @@ def test_intarray_does_not_take_the_index_away(big, monkeypatch):
         assert "release_tok" in plan_of(big, SearchQuery("unheardof"))
     finally:
         big.execute("drop extension intarray")
+
+
+def test_columns_are_in_the_order_of_a_release(big):
+    columns = [each.name for each in big.execute(f"select {COLUMNS} from {TABLES}").description]
+    assert columns[2:] == [each.name for each in fields(Release)][1:]
 
 
 def test_rare_category_is_read_from_its_own_index(big):

@@ -50,6 +50,7 @@ def start(request: Request, services: ServicesDep, parameters: ParametersDep) ->
         "counts": [],
         "releases": [],
         "total": 0,
+        "is_least": False,
         "facets": [],
         "previous_page": "",
         "next_page": "",
@@ -183,6 +184,7 @@ def _found(conn: Connection, services: Services, asked: filters.Filters) -> dict
     now = services.now()
     return {
         "total": page.total,
+        "is_least": page.is_least,
         "facets": facet_views.facets_of(asked, facets_of(conn, asked.to_query()))
         if page.total > 1
         else [],

@@ -23,7 +23,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Counts of the newest matches, at most 9,999 of them.
+    """Counts of the newest matches, at most 5,000 of them.
 
     Attributes:
         total: matches that were counted.

@@ -1,11 +1,12 @@
 """Releases: reading one by its public id, its chunks, and what the catalog holds in all."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import class_row
 
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import catalog_errors
@@ -125,7 +126,7 @@ class Release:
         )
 
 
-# What `to_release` needs, from `TABLES`.
+# What `to_release` takes, from `TABLES`: the key, then the attributes from the second on.
 COLUMNS = """
     r.release_key, r.generation, r.release_id, r.name, r.poster,
     array(select g.name from group_name g where g.group_name_id = any (r.group_ids)
@@ -200,7 +201,7 @@ def get_release(conn: Connection, public_id: str) -> Release | None:
         return None
     with catalog_errors(f"reading release {public_id}"):
         row = (
-            conn.cursor(row_factory=dict_row)
+            conn.cursor(binary=True)
             .execute(
                 f"select {COLUMNS} from {TABLES} where r.release_id = coalesce("
                 " (select a.release_id from release a"
@@ -214,12 +215,13 @@ def get_release(conn: Connection, public_id: str) -> Release | None:
     return None if row is None else to_release(row)
 
 
-def to_release(row: dict[str, Any]) -> Release:
-    """Returns the release of a row with `COLUMNS`."""
-    values = dict(row)
-    key, generation = values.pop("release_key"), values.pop("generation")
-    values["groups"] = tuple(values["groups"])
-    return Release(public_id=public_id(key, generation), **values)
+def to_release(row: Sequence[Any]) -> Release:
+    """Returns the release of a row of `COLUMNS`.
+
+    By place: by name it takes three times as long, and a page has a hundred.
+    """
+    key, generation, release_id, name, poster, groups, *rest = row
+    return Release(public_id(key, generation), release_id, name, poster, tuple(groups), *rest)
 
 
 def chunks(conn: Connection, release_id: int) -> list[bytes]:

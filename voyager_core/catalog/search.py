@@ -10,18 +10,16 @@ since two words may have one hash.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from psycopg.rows import dict_row
-
 from voyager_core.catalog import search_hits
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import catalog_errors
 from voyager_core.catalog.releases import COLUMNS, TABLES, Release, to_release
 from voyager_core.catalog.search_filters import SearchQuery, category_spans, filters, place_of
-from voyager_core.catalog.search_hits import TOTAL_CAP, Hits, Request, hits_of
+from voyager_core.catalog.search_hits import Hits, Request, hits_of
 from voyager_core.catalog.search_statistics import statistics_of
 from voyager_core.domain.tokens import QueryTerms, matches, query_terms
 
-__all__ = ["TOTAL_CAP", "SearchPage", "SearchQuery", "find_hits", "releases_of", "search"]
+__all__ = ["SearchPage", "SearchQuery", "find_hits", "releases_of", "search"]
 
 MAX_LIMIT = 1_000
 STATEMENT_TIMEOUT_SECONDS = 10.0
@@ -38,7 +36,7 @@ class SearchPage:
     """A page of releases.
 
     Attributes:
-        total: how many match and can be paged through, whatever the page; 9,999 at most.
+        total: how many match and can be paged through, whatever the page; 5,000 at most.
         items: the page.
         ids: the numbers of all that match, in their order, when they were asked for.
         is_least: whether there may be more than `total`.
@@ -64,7 +62,7 @@ def search(
     Args:
         conn: the catalog.
         query: what is asked for.
-        with_ids: whether the numbers of all that match come along (at most 9,999), so that
+        with_ids: whether the numbers of all that match come along (at most 5,000), so that
             further pages can be cut from the same list by `releases_of`.
         statement_timeout_seconds: the longest that a statement may take.
 
@@ -115,7 +113,7 @@ def find_hits(
     window: tuple[int, int] | None = None,
     statement_timeout_seconds: float = STATEMENT_TIMEOUT_SECONDS,
 ) -> Found:
-    """Returns the numbers of the newest matches, at most 9,999, inside a transaction.
+    """Returns the numbers of the newest matches, at most 5,000, inside a transaction.
 
     Args:
         conn: the catalog, in a transaction.
@@ -162,14 +160,14 @@ def releases_of(conn: Connection, release_ids: Sequence[int]) -> list[Release]:
         return []
     with catalog_errors("reading a page of releases"):
         rows = (
-            conn.cursor(row_factory=dict_row)
+            conn.cursor(binary=True)
             .execute(
                 f"select {COLUMNS} from {TABLES} where r.release_id = any (%s) limit %s",
                 [list(release_ids), len(release_ids)],
             )
             .fetchall()
         )
-    found = {row["release_id"]: to_release(row) for row in rows}
+    found = {each.release_id: each for each in map(to_release, rows)}
     return [found[key] for key in release_ids if key in found]
 
 

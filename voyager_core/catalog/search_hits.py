@@ -19,8 +19,9 @@ from voyager_core.catalog.search_filters import Place, Where, conjunction
 from voyager_core.catalog.search_statistics import Statistics
 from voyager_core.domain.tokens import QueryTerms, token_hash
 
-TOTAL_CAP = 9_999
-"""The largest total that is counted, and the last release that paging reaches."""
+TOTAL_CAP = 5_000
+"""The largest total that is counted, and the last release that paging reaches: no client that
+was measured goes on beyond 3,000, and the rest of a common word costs as much again."""
 
 REACH_OF_WORDS = 150_000
 """Releases that a search of common words passes by at most."""

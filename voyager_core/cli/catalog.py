@@ -87,7 +87,7 @@ def _revoke_key(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from voyager_core.catalog.search import TOTAL_CAP, SearchQuery, search
+    from voyager_core.catalog.search import SearchQuery, search
     from voyager_core.cli.session import catalog_session
 
     with catalog_session(load_settings(options.env_file)) as conn:
@@ -107,7 +107,7 @@ def _search(options: argparse.Namespace) -> int:
         print("nothing found")
         return 0
     print(table(("release", "posted", "size", "files", "state", "name"), rows))
-    print(f"{len(rows)} of {page.total}{' or more' if page.total >= TOTAL_CAP else ''}")
+    print(f"{len(rows)} of {page.total}{' or more' if page.is_least else ''}")
     return 0
 
 
