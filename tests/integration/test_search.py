@@ -1,7 +1,7 @@
 """A search finds what its words and filters ask for, newest first, with a true total."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.spans import GROUP, add_ranges, built, release, store
 from voyager_core.catalog import search as module
-from voyager_core.catalog import search_hits, search_statistics
+from voyager_core.catalog import search_statistics, search_ways
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.errors import StatementTimeout
 from voyager_core.catalog.migrate import migrate
@@ -67,7 +67,7 @@ def find(conn, text: str = "", **values: Any) -> list[str]:
 @pytest.fixture(params=["index", "walk"])
 def way(request, monkeypatch):
     """Both ways of searching for words, whatever the number of releases suggests."""
-    monkeypatch.setattr(search_hits, "choose_way", lambda *_: request.param)
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: request.param)
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +274,7 @@ def test_limit_is_bounded(filled, monkeypatch):
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("query", [SearchQuery("some"), SearchQuery(), SearchQuery('"some"')])
 def test_total_and_pages_end_at_the_cap(filled, monkeypatch, query):
-    monkeypatch.setattr(search_hits, "TOTAL_CAP", 2)
+    monkeypatch.setattr(search_ways, "TOTAL_CAP", 2)
     page = search(filled, query)
     assert (page.total, len(page.items)) == (2, 2)
 
@@ -360,7 +360,7 @@ def test_both_ways_find_what_the_names_say(catalog, monkeypatch, rows, texts):
         terms = query_terms(text)
         expected = [name for name in found if matches(name, terms)]
         for way in ("index", "walk"):
-            monkeypatch.setattr(search_hits, "choose_way", lambda *_, way=way: way)
+            monkeypatch.setattr(search_ways, "choose_way", lambda *_, way=way: way)
             assert find(catalog, text) == expected
 
 
@@ -415,18 +415,18 @@ def test_every_way_finds_the_same_episodes(catalog, monkeypatch, rows, season, e
             if set(text.split()) <= set(name.split(".")) and is_asked(row, season, episode)
         ]
         query = SearchQuery(text=text, season=season, episode=episode)
-        ways = {"index", "walk", search_hits.choose_way(asking(query), FEW)}
+        ways = {"index", "walk", search_ways.choose_way(asking(query), FEW)}
         for way in sorted(ways | ({"place"} if season is not None else set())):
             with monkeypatch.context() as patch:
-                patch.setattr(search_hits, "choose_way", lambda *_, way=way: way)
+                patch.setattr(search_ways, "choose_way", lambda *_, way=way: way)
                 assert find(catalog, text, season=season, episode=episode) == expected, way
 
 
 FEW = search_statistics.Statistics(releases=10.0)
 
 
-def asking(query: SearchQuery) -> search_hits.Request:
-    return search_hits.Request(query_terms(query.text), Where(), place_of(query), [])
+def asking(query: SearchQuery) -> search_ways.Request:
+    return search_ways.Request(query_terms(query.text), Where(), place_of(query), [], NOW)
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def asking(query: SearchQuery) -> search_hits.Request:
     ids=str,
 )
 def test_words_with_an_episode_are_asked_of_the_index_that_holds_both(query, way):
-    assert search_hits.choose_way(asking(query), FEW) == way
+    assert search_ways.choose_way(asking(query), FEW) == way
 
 
 _number = st.one_of(st.none(), st.integers(-5, 5000), st.integers())
@@ -526,8 +526,8 @@ def big(postgres_server):
 @pytest.fixture
 def counted(monkeypatch):
     """A catalog that is taken for a large one, and totals that end at 50."""
-    monkeypatch.setattr(search_hits, "FEW_RELEASES", 1000)
-    monkeypatch.setattr(search_hits, "TOTAL_CAP", 50)
+    monkeypatch.setattr(search_ways, "FEW_RELEASES", 1000)
+    monkeypatch.setattr(search_ways, "TOTAL_CAP", 50)
     monkeypatch.setattr(module, "matches", lambda *_: True)
 
 
@@ -596,13 +596,108 @@ def test_a_walk_ends_and_the_page_says_that_there_may_be_more(big, monkeypatch):
     big.execute("update release set size_bytes = 9 where name in ('common 20000', 'common 5')")
     page = search(big, SearchQuery(min_size=9))
     assert (names(page), page.is_least) == (["common 5", "common 20000"], False)
-    monkeypatch.setattr(search_hits, "REACH_OF_FILTERS", 400)
+    monkeypatch.setattr(search_ways, "REACH_OF_FILTERS", 400)
     page = search(big, SearchQuery(min_size=9))
     assert (names(page), page.total, page.is_least) == (["common 5"], 1, True)
     # The newest are never cut, nor what an index leads to.
-    monkeypatch.setattr(search_hits, "REACH_OF_FILTERS", 60)
+    monkeypatch.setattr(search_ways, "REACH_OF_FILTERS", 60)
     assert search(big, SearchQuery()).total == 50
     assert not search(big, SearchQuery("unheardof")).is_least
+
+
+@pytest.fixture(scope="module")
+def decade(postgres_server):
+    """Releases of ten years; the number in a name tells which words it has."""
+    dsn = postgres_server.dsn("decade")
+    migrate(dsn)
+    with connect(dsn) as conn:
+        add_ranges(conn)
+        conn.execute(
+            "insert into release (release_key, generation, newsgroup_id, category, posted_at,"
+            " last_posted_at, listed_at, changed_at, files, segments, size_bytes, has_par2,"
+            " is_readable, group_ids, tok, name, season, episode)"
+            " select i, 0, 1, case when i %% 7 = 0 then 3010 else 5040 end, t, t, now(), now(),"
+            " 1, 1, i, false, true, array[7], array_remove(array[%s,"
+            " case when i %% 3 = 0 then %s end, case when i %% 50 = 0 then %s end], null),"
+            " 'r' || i, 1 + i %% 9, 1 + i %% 5"
+            " from generate_series(1, 6000) as i,"
+            " lateral (select %s - make_interval(hours => i * 14) as t) as p",
+            [*map(token_hash, ("common", "third", "fiftieth")), NOW],
+        )
+        conn.execute("vacuum analyze release")
+        yield conn
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        (SearchQuery("common"), lambda i: i > 0),
+        (SearchQuery("third"), lambda i: i % 3 == 0),
+        (SearchQuery("third fiftieth"), lambda i: i % 150 == 0),
+        (SearchQuery("third -fiftieth"), lambda i: i % 3 == 0 and i % 50),
+        (SearchQuery("third", categories=[3000]), lambda i: i % 21 == 0),
+        (SearchQuery("third", episode=2), lambda i: i % 3 == 0 and i % 5 == 1),
+        (SearchQuery("common", max_age=100), lambda i: i * 14 < 2400),
+        (SearchQuery("third", min_age=500), lambda i: i % 3 == 0 and i * 14 > 12_000),
+        (SearchQuery("third", max_age=600, min_age=500),
+         lambda i: i % 3 == 0 and 12_000 < i * 14 < 14_400),
+        (SearchQuery("third", before=(NOW - timedelta(hours=14 * 2000), 1 << 40)),
+         lambda i: i % 3 == 0 and i >= 2000),
+        (SearchQuery("common", min_size=5900), lambda i: i >= 5900),
+        (SearchQuery("common", max_size=3), lambda i: i <= 3),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_newest_weeks_hold_the_newest_matches(decade, monkeypatch, query, fits):
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
+    expected = [f"r{i}" for i in range(1, 6001) if fits(i)]
+    page = search(decade, replace(query, limit=1000))
+    assert names(page) == expected[: len(page.items)]
+    assert page.total == len(page.items)
+    assert len(page.items) == min(50, len(expected)) or page.is_least
+
+
+@pytest.mark.usefixtures("counted")
+def test_common_words_are_looked_for_in_few_weeks(decade, monkeypatch):
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
+    plan = plan_of(decade, SearchQuery("third"))
+    assert set(re.findall(r"release_[a-z_]+", plan)) - {"release_id"} == {"release_tok"}
+    assert "ARRAY" in plan
+    read = decade.execute("select count(*) from release where posted_at > %s",
+                          [NOW - timedelta(days=200)]).fetchone()[0]  # fmt: skip
+    (rows,) = re.findall(r"Bitmap Heap Scan.*?actual.*?rows=(\d+)", explained(decade, "third"))
+    assert int(rows) < read
+
+
+def explained(conn, text: str) -> str:
+    plans: list[str] = []
+    real = module._newest
+
+    def explain(inner, hits, window):
+        rows = inner.execute(f"explain analyze {hits.sql}", hits.values).fetchall()
+        plans.append("\n".join(row[0] for row in rows))
+        return real(inner, hits, window)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_newest", explain)
+        search(conn, SearchQuery(text))
+    return plans[0]
+
+
+@pytest.mark.usefixtures("counted")
+def test_what_the_newest_weeks_do_not_hold_is_looked_for_in_all(decade, monkeypatch):
+    """Both words are common, but the statistics know nothing of their going together."""
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
+    decade.execute("update release set tok = tok || %s where name = 'r5999'",
+                   [[token_hash("fiftieth"), token_hash("late")]])  # fmt: skip
+    try:
+        page = search(decade, SearchQuery("third fiftieth -common"))
+        assert (names(page), page.is_least) == ([], False)
+        page = search(decade, SearchQuery("common fiftieth -third -late", limit=1000))
+        assert len(page.items) == 50
+    finally:
+        decade.execute("update release set tok = tok[1:1] where name = 'r5999'")
 
 
 def test_statistics_are_not_read_at_every_search(big):
@@ -615,7 +710,7 @@ def test_statistics_are_not_read_at_every_search(big):
 
 
 def test_intarray_does_not_take_the_index_away(big, monkeypatch):
-    monkeypatch.setattr(search_hits, "FEW_RELEASES", 1000)
+    monkeypatch.setattr(search_ways, "FEW_RELEASES", 1000)
     big.execute("create extension intarray")
     try:
         assert "release_tok" in plan_of(big, SearchQuery("unheardof"))
@@ -636,7 +731,7 @@ def test_rare_category_is_read_from_its_own_index(big):
 
 
 def test_feed_is_read_from_its_index(big, monkeypatch):
-    monkeypatch.setattr(search_hits, "TOTAL_CAP", 50)
+    monkeypatch.setattr(search_ways, "TOTAL_CAP", 50)
     plan = plan_of(big, SearchQuery())
     assert "release_feed" in plan
     assert "Sort" not in plan

@@ -10,13 +10,14 @@ since two words may have one hash.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from voyager_core.catalog import search_hits
+from voyager_core.catalog import search_ways
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.errors import catalog_errors
 from voyager_core.catalog.releases import COLUMNS, TABLES, Release, to_release
 from voyager_core.catalog.search_filters import SearchQuery, category_spans, filters, place_of
-from voyager_core.catalog.search_hits import Hits, Request, hits_of
+from voyager_core.catalog.search_hits import Hits, further, hits_of
 from voyager_core.catalog.search_statistics import statistics_of
+from voyager_core.catalog.search_ways import Request
 from voyager_core.domain.tokens import QueryTerms, matches, query_terms
 
 __all__ = ["SearchPage", "SearchQuery", "find_hits", "releases_of", "search"]
@@ -26,6 +27,8 @@ STATEMENT_TIMEOUT_SECONDS = 10.0
 
 MOST_CHECKED = 3_000
 """Names that are read to find a phrase, the newest that hold its words."""
+
+_A_PAGE = 100
 
 MAX_TERMS = 40
 """Words of one search that the database is asked for; names hold no more."""
@@ -125,19 +128,25 @@ def find_hits(
         psycopg.Error: as the database gives it.
     """
     terms = _bounded(query_terms(query.text))
-    conn.execute(
-        "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true),"
+    row = conn.execute(
+        "select now(), set_config('statement_timeout', %s, true), set_config('jit', 'off', true),"
         " set_config('max_parallel_workers_per_gather', '0', true),"
         " set_config('enable_seqscan', 'off', true)",
         [str(max(1, round(statement_timeout_seconds * 1000)))],
-    )
+    ).fetchone()
     where = filters(conn, query)
-    if where is None:
+    if where is None or row is None:
         return Found(0, [], is_checked=True)
-    request = Request(terms, where, place_of(query), category_spans(query.categories), query.before)
-    hits = hits_of(request, statistics_of(conn))
-    total, ids = _newest(conn, hits, None if terms.phrases else window)
-    is_least = total >= search_hits.TOTAL_CAP or hits.may_lack
+    spans = category_spans(query.categories)
+    request = Request(terms, where, place_of(query), spans, now=row[0], before=query.before)
+    known = statistics_of(conn)
+    hits = hits_of(request, known)
+    cut = None if terms.phrases else window
+    total, ids = _newest(conn, hits, cut)
+    if hits.may_lack and total < _A_PAGE and (more := further(hits, request, known)) is not None:
+        hits = more
+        total, ids = _newest(conn, hits, cut)
+    is_least = total >= search_ways.TOTAL_CAP or hits.may_lack
     found = Found(total, ids, is_least, terms, hits)
     if not terms.phrases:
         return found
@@ -176,7 +185,7 @@ def _newest(conn: Connection, hits: Hits, window: tuple[int, int] | None) -> tup
     cut, values = "", hits.values
     if window is not None:
         cut = " limit %(limit)s offset %(offset)s"
-        offset = min(window[1], search_hits.TOTAL_CAP)
+        offset = min(window[1], search_ways.TOTAL_CAP)
         values = {**values, "limit": window[0], "offset": offset}
     row = (
         conn.cursor(binary=True)

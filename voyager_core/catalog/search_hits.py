@@ -2,80 +2,40 @@
 
 Words are asked for as token hashes (`tok`). Which way is taken depends on how common what is
 asked for is: rare words and groups go through their index; words with a season through the same
-one, which holds both; a season and an episode alone through theirs; if everything is common,
-releases are walked from the newest until enough were met. A walk passes by so many releases at
-most, so that no search reads the whole catalog.
+one, which holds both; a season and an episode alone through theirs; common words are looked for
+in the newest weeks, which their index holds as well; what is met everywhere is met by walking from
+the newest release on. A walk passes by so many releases at most, so that no search reads the
+whole catalog.
 
 The planner is not left to guess between the ways, since it errs by a factor of 100 here.
 `operator(pg_catalog.@>)` is spelt out because the extension intarray shadows it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
+from voyager_core.catalog import search_ways
 from voyager_core.catalog.search_filters import Place, Where, conjunction
 from voyager_core.catalog.search_statistics import Statistics
-from voyager_core.domain.tokens import QueryTerms, token_hash
+from voyager_core.catalog.search_ways import (
+    Request,
+    group_is_rarer,
+    may_read_lists,
+    place_key,
+    weeks_of,
+)
+from voyager_core.domain.tokens import token_hash
 
-TOTAL_CAP = 5_000
-"""The largest total that is counted, and the last release that paging reaches: no client that
-was measured goes on beyond 3,000, and the rest of a common word costs as much again."""
-
-REACH_OF_WORDS = 150_000
-"""Releases that a search of common words passes by at most."""
-
-REACH_OF_FILTERS = 100_000
-"""Releases that a search without words passes by at most."""
-
-# A list of categories is walked category by category, and an asked parent has several children.
-_CATEGORIES = 4
-
-# Below this many releases every way is fast, and there may be no statistics yet.
-FEW_RELEASES = 200_000
-# What the statistics do not list is rarer than this share.
-_UNLISTED_WORD = 1e-5
-_UNLISTED = 1e-3
-# As in the index of words; a season has a number of its own (`_place_key`).
-_PLACES = "(array[-1 - r.season::bigint, r.season::bigint * 2147483648 + r.episode])"
-# Measured against a release that a walk passes by, whose neighbours are at hand: an entry of the
-# list of a word, a release that such a list leads to, and one that the index of episodes leads to.
-_ENTRY_COST = 0.06
-_INDEX_COST = 14.0
-_PLACE_COST = 2.0
-_DAILY_SHARE = 0.002
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A search as conditions.
-
-    Attributes:
-        terms: words.
-        where: the other filters.
-        place: where in a series.
-        spans: category numbers, from and to; none means all.
-        before: time and number of the release after which the list goes on.
-    """
-
-    terms: QueryTerms
-    where: Where
-    place: Place
-    spans: list[tuple[int, int]]
-    before: tuple[datetime, int] | None = None
-
-    @property
-    def order(self) -> str:
-        """The column that the list goes by (NZ-35, NZ-38)."""
-        return "posted_at" if self.terms.required else "feed_at"
-
-    @property
-    def reach(self) -> int:
-        """How many releases a walk passes by at most, in each category where it goes so."""
-        if self.terms.required:
-            return REACH_OF_WORDS
-        return REACH_OF_FILTERS // (_CATEGORIES if self.spans else 1)
+# As in the index of words; see `_place_key` and `search_weeks.keys_of_weeks`.
+_DAY = "greatest(0, (r.posted_at at time zone 'utc')::date - date '1970-01-01')"
+_PLACES = (
+    "(array[-1 - r.season::bigint, r.season::bigint * 2147483648 + r.episode,"
+    f" -1099511627776 - {_DAY} / 7, -2199023255552 - {_DAY} / 56, -3298534883328 - {_DAY} / 448])"
+)
+FURTHER = 4
+"""A search that finds less than a page in the newest weeks looks so many times as far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +45,8 @@ class Hits:
     Attributes:
         sql: a query of `release_id` and `at`, at most `TOTAL_CAP` of them.
         values: its parameters.
-        way: `index`, `place`, `both` or `walk`.
-        may_lack: whether the walk may end before the catalog does.
+        way: `index`, `place`, `both`, `weeks` or `walk`.
+        may_lack: whether it may end before the catalog does.
     """
 
     sql: str
@@ -105,88 +65,39 @@ def hits_of(request: Request, known: Statistics) -> Hits:
             f"(r.{request.order}, r.release_id)"
             " < (%(before_at)s::timestamptz, %(before_id)s::bigint)"
         )
-    way = choose_way(request, known)
-    if way in {"index", "walk"}:
+    way = search_ways.choose_way(request, known)
+    if way in {"index", "walk", "weeks"}:
         _add_place(where, request.place)
     may_lack = way == "walk" and bool(where.rest) and known.releases > request.reach
-    if way == "index":
-        sql = _through_index(request, by_group=_group_is_rarer(request, known))
+    if way == "weeks" and (weeks := weeks_of(request, known)) is not None:
+        sql, may_lack = _through_weeks(request), not weeks.is_whole
+        where.values["weeks"] = weeks.keys
+    elif way in {"index", "weeks"}:
+        sql = _through_index(request, by_group=group_is_rarer(request, known))
     elif way == "walk":
         sql = _walk(request)
     else:
         sql = _through_place(request, with_words=way == "both")
-    return Hits(sql, {**where.values, "most": TOTAL_CAP, "reach": request.reach}, way, may_lack)
+    return Hits(
+        sql, {**where.values, "most": search_ways.TOTAL_CAP, "reach": request.reach}, way, may_lack
+    )
 
 
-def choose_way(request: Request, known: Statistics) -> str:
-    """Returns `index` (words or groups), `place` (episode or date), `both` or `walk`."""
-    place, words = request.place, request.terms.required_hashes
-    by_place = place.season is not None or place.airdate is not None
-    by_both = bool(words) and _place_key(place) is not None
-    if known.releases < FEW_RELEASES:
-        return "both" if by_both else "index" if words else "place" if by_place else "walk"
-    if by_place and not words and (place.episode is not None or place.airdate is not None):
-        return "place"
-    shares = _word_shares(words, known)
-    if request.where.groups:
-        shares.append(_group_share(request, known))
-    together = _product(shares)
-    series = _share_of_place(place, known)
-    filed = known.within(request.spans) if request.spans else 1.0
-    costs: dict[str, float] = {}
-    if shares:
-        costs["index"] = known.releases * (min(shares) * _ENTRY_COST + together * _INDEX_COST)
-    if by_place:
-        # The words of a title go together, so that their product says too little.
-        if words:
-            costs["index"] = known.releases * min(shares) * _INDEX_COST / 2
-        costs["place"] = known.releases * series * _PLACE_COST
-    if by_both:
-        rarest = min(shares)
-        entries, found = min(rarest, series) * (len(words) + 1) * _ENTRY_COST, rarest * series
-        costs["both"] = known.releases * (entries + found * _INDEX_COST)
-    # Categories of a search without words have an order of their own to walk by.
-    met = together * series * (filed if words else 1.0)
-    costs["walk"] = min(TOTAL_CAP / max(met, 1e-12), known.releases, request.reach)
-    return min(costs, key=lambda way: costs[way])
+def further(hits: Hits, request: Request, known: Statistics) -> Hits | None:
+    """Returns the same search for what few releases have: in all weeks, or at least in more.
 
-
-def _word_shares(words: list[list[int]], known: Statistics) -> list[float]:
-    return [
-        min(1.0, sum(known.words.get(word, _UNLISTED_WORD) for word in group)) for group in words
-    ]
-
-
-def _group_share(request: Request, known: Statistics) -> float:
-    numbers = request.where.values["groups"]
-    return min(1.0, sum(known.groups.get(number, _UNLISTED) for number in numbers))
-
-
-def _group_is_rarer(request: Request, known: Statistics) -> bool:
-    where = request.where
-    if not where.groups or not where.words:
-        return bool(where.groups)
-    words = _word_shares(request.terms.required_hashes, known)
-    return _group_share(request, known) < _product(words)
-
-
-def _share_of_place(place: Place, known: Statistics) -> float:
-    if place.airdate is not None:
-        return _DAILY_SHARE / 100
-    share = 1.0
-    if place.season is not None:
-        share *= known.seasons.get(place.season, _UNLISTED)
-        share += _DAILY_SHARE if place.is_year else 0
-    if place.episode is not None:
-        share *= known.episodes.get(place.episode, _UNLISTED)
-    return min(1.0, share)
-
-
-def _product(shares: list[float]) -> float:
-    together = 1.0
-    for share in shares:
-        together *= share
-    return together
+    None when it looked into all that there is.
+    """
+    if "weeks" not in hits.values:
+        return None
+    if may_read_lists(request, known):
+        sql = _through_index(request, by_group=False)
+        values = {name: value for name, value in hits.values.items() if name != "weeks"}
+        return Hits(sql, values, "index", may_lack=False)
+    weeks = weeks_of(request, known, effort=FURTHER)
+    if weeks is None or weeks.keys == hits.values["weeks"]:
+        return None
+    return replace(hits, values={**hits.values, "weeks": weeks.keys}, may_lack=not weeks.is_whole)
 
 
 def _add_words(request: Request) -> None:
@@ -211,6 +122,15 @@ def _through_index(request: Request, *, by_group: bool) -> str:
     where = request.where
     lists, others = (where.groups, where.words) if by_group else (where.words, where.groups)
     return f"{_listed(request, lists, others)} order by at desc, release_id desc limit %(most)s"
+
+
+def _through_weeks(request: Request) -> str:
+    """By the lists of words and of the newest weeks."""
+    _add_categories(request)
+    where = request.where
+    weeks = f"{_PLACES} operator(pg_catalog.&&) %(weeks)s::bigint[]"
+    found = _listed(request, [*where.words, weeks], where.groups)
+    return f"{found} order by at desc, release_id desc limit %(most)s"
 
 
 def _listed(request: Request, lists: Sequence[str], others: Sequence[str]) -> str:
@@ -277,7 +197,7 @@ def _through_place(request: Request, *, with_words: bool) -> str:
     branches = _branches(where, place)
     parts = [f"({_seen(request, one, end=' offset 0')})" for one in branches]
     if with_words:
-        where.values["place"] = [_place_key(place)]
+        where.values["place"] = [place_key(place)]
         here = f"{_PLACES} operator(pg_catalog.@>) %(place)s::bigint[]"
         parts[0] = f"({_listed(request, [*where.words, here], where.groups)})"
     # A release may be in two branches of a year.
@@ -313,16 +233,6 @@ def _branches(where: Where, place: Place) -> list[str]:
         f"{several} and {_EPISODE_IN_RANGE}",
     ]
     return [*found, f"{_IN_YEAR} and {_EPISODE_IN_RANGE}"] if place.is_year else found
-
-
-def _place_key(place: Place) -> int | None:
-    """Returns what the index of words holds of a season or an episode."""
-    season, episode = place.season, place.episode
-    if place.airdate is not None or season is None or season < 0:
-        return None
-    if episode is None:
-        return -1 - season
-    return None if episode < 0 else (season << 31) + episode
 
 
 def _add_place(where: Where, place: Place) -> None:

@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from voyager_core.catalog.connect import Connection
 
@@ -29,6 +30,7 @@ class Statistics:
         categories: by category number.
         seasons: by season number.
         episodes: by episode number.
+        times: of posting, ascending; between two neighbours lie equal shares of all releases.
     """
 
     releases: float
@@ -37,6 +39,7 @@ class Statistics:
     categories: Mapping[int, float] = field(default_factory=dict)
     seasons: Mapping[int, float] = field(default_factory=dict)
     episodes: Mapping[int, float] = field(default_factory=dict)
+    times: tuple[datetime, ...] = ()
 
     def within(self, spans: Iterable[tuple[int, int]]) -> float:
         """Returns the share of releases in spans of category numbers."""
@@ -94,6 +97,11 @@ def _read(conn: Connection) -> Statistics:
         shares[attribute] = {
             int(number): float(part) for number, part in zip(numbers, parts, strict=False)
         }
+    bounds = conn.execute(
+        "select histogram_bounds::text::timestamptz[] from pg_stats"
+        " where schemaname = current_schema() and tablename = 'release'"
+        " and attname = 'posted_at' and histogram_bounds is not null"
+    ).fetchone()
     return Statistics(
         releases=releases,
         words=shares.get("tok", {}),
@@ -101,4 +109,5 @@ def _read(conn: Connection) -> Statistics:
         categories=shares.get("category", {}),
         seasons=shares.get("season", {}),
         episodes=shares.get("episode", {}),
+        times=tuple(bounds[0]) if bounds is not None else (),
     )

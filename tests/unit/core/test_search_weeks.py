@@ -1,0 +1,84 @@
+"""Weeks that a search looks into: none is left out, and few keys stand for many."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voyager_core.catalog.search_weeks import keys_of_weeks, newest_weeks
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+BOUNDS = tuple(NOW - timedelta(days=3650 - 36.5 * at) for at in range(101))
+_moments = st.integers(-2000, 47_000).map(
+    lambda day: datetime(1970, 1, 1, 12, tzinfo=UTC) + timedelta(days=day)
+)
+
+
+def stored(moment: datetime) -> set[int]:
+    """Returns what the index holds of a release, as the migration's expression gives it."""
+    day = max(0, (moment.date() - datetime(1970, 1, 1, tzinfo=UTC).date()).days)
+    return {-(1 << 40) - day // 7, -(2 << 40) - day // 56, -(3 << 40) - day // 448}
+
+
+@given(_moments, _moments, _moments)
+def test_every_moment_between_is_found_once(first, last, moment):
+    first, last = sorted((first, last))
+    keys = keys_of_weeks(first, last)
+    assert len(set(keys)) == len(keys)
+    if first <= moment <= last:
+        assert len(stored(moment) & set(keys)) == 1
+    elif moment < first - timedelta(days=7):
+        assert not stored(moment) & set(keys) or moment.year < 1970
+    # Twenty years have more than a thousand weeks.
+    assert len(keys) <= 14 + (last - first).days / 448 + 2
+
+
+@pytest.mark.parametrize(
+    ("wanted", "days"), [(1000, 36.5), (10_000, 365), (45_000, 1642.5)], ids=str
+)
+def test_as_many_releases_as_are_wanted_lie_in_the_newest_weeks(wanted, days):
+    weeks = newest_weeks(BOUNDS, 100_000, wanted, now=NOW)
+    assert weeks is not None
+    assert not weeks.is_whole
+    assert weeks.releases == pytest.approx(wanted, rel=0.11)
+    assert stored(NOW) & set(weeks.keys)
+    assert stored(NOW - timedelta(days=days)) & set(weeks.keys)
+    assert not stored(NOW - timedelta(days=days + 36.5 * 1.1 + 7)) & set(weeks.keys)
+
+
+def test_most_of_all_releases_need_no_weeks():
+    assert newest_weeks(BOUNDS, 100_000, 60_000, now=NOW) is None
+
+
+def test_too_few_bounds_tell_nothing():
+    assert newest_weeks(BOUNDS[:5], 100_000, 10, now=NOW) is None
+
+
+def test_weeks_end_where_the_age_that_is_asked_for_ends():
+    since = NOW - timedelta(days=30)
+    weeks = newest_weeks(BOUNDS, 100_000, 50_000, now=NOW, since=since)
+    assert weeks is not None
+    assert weeks.is_whole
+    assert stored(since) & set(weeks.keys)
+    assert not stored(since - timedelta(days=9)) & set(weeks.keys)
+    nearer = newest_weeks(BOUNDS, 100_000, 1_000, now=NOW, since=NOW - timedelta(days=3000))
+    assert nearer is not None
+    assert not nearer.is_whole
+
+
+def test_weeks_begin_where_the_age_that_is_asked_for_begins():
+    until = NOW - timedelta(days=2000)
+    weeks = newest_weeks(BOUNDS, 100_000, 2_000, now=NOW, until=until)
+    assert weeks is not None
+    assert stored(until) & set(weeks.keys)
+    assert stored(until - timedelta(days=60)) & set(weeks.keys)
+    assert not stored(until - timedelta(days=200)) & set(weeks.keys)
+    # The last stretch may reach beyond.
+    assert not stored(until + timedelta(days=448 + 8)) & set(weeks.keys)
+
+
+def test_what_is_asked_for_lies_beyond_all_that_is_there():
+    weeks = newest_weeks(BOUNDS, 100_000, 2_000, now=NOW, since=NOW + timedelta(days=90), until=NOW)
+    assert weeks is not None
+    assert weeks.is_whole
