@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
-from dotenv.parser import parse_stream
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from voyager_core.env_file import check_file, check_lines
 from voyager_core.errors import SettingsError, reason_of
 
 PREFIX = "VOYAGER_"
@@ -52,6 +53,17 @@ def _address(*schemes: str) -> AfterValidator:
         return value
 
     return AfterValidator(check)
+
+
+def _at_home(value: Any) -> Any:
+    """Returns a path with a leading `~` as a shell would: none has seen a line of `.env`."""
+    if not isinstance(value, str) or not value.startswith("~"):
+        return value
+    try:
+        return str(Path(value).expanduser())
+    except RuntimeError:
+        msg = "the home folder of this user is not known; write the whole path"
+        raise ValueError(msg) from None
 
 
 class _Section(BaseModel):
@@ -91,7 +103,7 @@ class SpoolSettings(_Section):
     min_free_bytes: Annotated[int, Field(ge=0, le=MOST_BYTES)] = Field(
         default=1_000_000_000, description="fetching stops below this much free space"
     )
-    url: str | None = Field(
+    url: Annotated[str, BeforeValidator(_at_home)] | None = Field(
         default=None,
         description="a folder, or s3://bucket/prefix?endpoint=http://host:9000 that several "
         "machines share; unset: <data_dir>/spool",
@@ -207,7 +219,7 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    data_dir: Path = Field(
+    data_dir: Annotated[Path, BeforeValidator(_at_home)] = Field(
         default=Path(".voyager"), description="Postgres data, spool, corpus, Dagster's home, logs"
     )
     database_url: SecretStr | None = Field(
@@ -216,7 +228,7 @@ class Settings(BaseSettings):
     dagster_database_url: SecretStr | None = Field(
         default=None, description="Dagster's own database; unset: `<catalog>_dagster` beside it"
     )
-    corpus_dir: Path | None = Field(
+    corpus_dir: Annotated[Path, BeforeValidator(_at_home)] | None = Field(
         default=None, description="captured ranges; unset: <data_dir>/corpus"
     )
     corpus_max_bytes: Annotated[int, Field(ge=0, le=MOST_BYTES)] = Field(
@@ -327,13 +339,10 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
         Path(environment["VOYAGER_ENV_FILE"]) if environment.get("VOYAGER_ENV_FILE") else None
     )
     file = named or Path(".env")
-    # Not `is_file`: /dev/null is how one says that there is none.
-    if file.is_dir() or (named is not None and not named.exists()):
-        what = "is a folder" if file.is_dir() else "does not exist"
-        msg = f"the settings file {file} {what}"
-        raise SettingsError(msg)
+    check_file(file, is_named=named is not None)
     try:
-        _check_lines(file)
+        _check_text(environment)
+        check_lines(file)
         if unknown := unknown_variables({**environment, **dotenv_values(file, encoding="utf-8")}):
             hint = ", ".join(unknown)
             msg = f"unknown setting {hint}; docs/operations.md lists the known ones"
@@ -352,19 +361,18 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
         raise SettingsError(msg) from error
 
 
-def _check_lines(file: Path) -> None:
-    """Refuses a file with a line that would be passed over, such as one with an open quote.
+def _check_text(environment: Mapping[str, str]) -> None:
+    """Refuses variables of Voyager's whose bytes are no UTF-8.
 
     Raises:
-        SettingsError: naming the line, without what it says.
+        SettingsError: naming them, without their values.
     """
-    if not file.is_file():
-        return
-    with file.open(encoding="utf-8") as stream:
-        wrong = [binding.original for binding in parse_stream(stream) if binding.error]
+    wrong = sorted(
+        name
+        for name, value in environment.items()
+        if name.upper().startswith(PREFIX)
+        and any("\ud800" <= each <= "\udfff" for each in name + value)
+    )
     if wrong:
-        text = wrong[0].string
-        # What is read as one piece begins with the blank lines before it.
-        line = wrong[0].line + text[: len(text) - len(text.lstrip())].count("\n")
-        msg = f"line {line} of the settings file {file} is none of the form NAME=value"
+        msg = f"{', '.join(wrong)}: its bytes are no UTF-8 text"
         raise SettingsError(msg)

@@ -68,7 +68,7 @@ def retract_rule(
         SettingMismatch: see `rules_in_force`.
         CatalogUnavailable: the database does not answer.
     """
-    _require_known(rule)
+    require_known(rule)
     with catalog_errors(f"retracting {rule}"):
         # The version that the rule was last part of must be on record, to be compared with.
         rules_in_force(conn, built_in)
@@ -90,7 +90,7 @@ def restore_rule(conn: Connection, rule: str, *, built_in: RuleSet | None = None
         SettingMismatch: see `rules_in_force`.
         CatalogUnavailable: the database does not answer.
     """
-    _require_known(rule)
+    require_known(rule)
     with catalog_errors(f"restoring {rule}"):
         rules_in_force(conn, built_in)
         conn.execute("delete from rule_retraction where rule = %s", [rule])
@@ -168,7 +168,12 @@ def _without_retracted(conn: Connection, built_in: RuleSet) -> RuleSet:
     return built_in.without(*(rule for (rule,) in rows if rule in DROP_RULES))
 
 
-def _require_known(rule: str) -> None:
+def require_known(rule: str) -> None:
+    """Returns when a rule exists.
+
+    Raises:
+        UnknownRuleError: there is no such rule.
+    """
     if rule not in DROP_RULES:
-        msg = f"there is no rule {rule!r}; there are {', '.join(DROP_RULES)}"
+        msg = f"there is no rule {rule[:60]!r}; there are {', '.join(DROP_RULES)}"
         raise UnknownRuleError(msg)

@@ -3,7 +3,11 @@
 import argparse
 from collections.abc import Callable
 
+from voyager_core.cli.output import shortened
 from voyager_core.domain.newsgroups import name_problem
+
+MAX_ID = 2**63 - 1
+"""The largest number that the catalog gives to anything."""
 
 # What one page of the catalog can have.
 MAX_LIMIT = 1_000
@@ -65,8 +69,7 @@ def whole_number(least: int, most: int) -> Callable[[str], int]:
         digits = argument if argument.isascii() and argument.isdigit() else ""
         # A number of thousands of digits takes Python minutes.
         if not (digits and len(digits) <= 20 and least <= int(digits) <= most):
-            shown = text(argument) if len(argument) <= 20 else f"{text(argument[:20])}…"
-            msg = f"{shown} is no number from {least} to {most}"
+            msg = f"{shortened(text(argument), 20)} is no number from {least} to {most}"
             raise argparse.ArgumentTypeError(msg)
         return int(digits)
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from voyager_core.cli.arguments import label, limit, text
+from voyager_core.cli.arguments import MAX_ID, label, limit, text, whole_number
 from voyager_core.cli.output import printable, readable_size, shortened, table
 from voyager_core.errors import PermanentError
 from voyager_core.settings import load_settings
@@ -23,7 +23,9 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     show = actions.add_parser("list", help="the keys, without the keys themselves")
     show.set_defaults(run=_list_keys)
     revoke = actions.add_parser("revoke", help="refuse a key from now on")
-    revoke.add_argument("number", type=int, help="its number in `voyager keys list`")
+    revoke.add_argument(
+        "number", type=whole_number(1, MAX_ID), help="its number in `voyager keys list`"
+    )
     revoke.set_defaults(run=_revoke_key)
 
     search = commands.add_parser("search", help="find releases by the words of their names")

@@ -2,7 +2,7 @@
 
 import argparse
 
-from voyager_core.cli.arguments import limit
+from voyager_core.cli.arguments import MAX_ID, limit, whole_number
 from voyager_core.cli.output import shortened, table
 from voyager_core.domain.folds import FOLD_VERSIONS
 from voyager_core.settings import load_settings
@@ -17,7 +17,9 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     show.add_argument("--limit", type=limit, default=20, help="most rows to show (default: 20)")
     show.set_defaults(run=_list)
     undo = actions.add_parser("undo", help="take a fold back; it is not folded again")
-    undo.add_argument("number", type=int, help="its number in `voyager folds list`")
+    undo.add_argument(
+        "number", type=whole_number(1, MAX_ID), help="its number in `voyager folds list`"
+    )
     undo.set_defaults(run=_undo)
 
 

@@ -5,7 +5,9 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from voyager_core.cli.arguments import newsgroup
+from voyager_core.cli.arguments import newsgroup, whole_number
+
+MOST_LINES = 1_000_000_000
 
 
 def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -49,10 +51,18 @@ def register(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "corpus", nargs="?", type=Path, help="folder of captured ranges or overview files"
     )
     bench.add_argument(
-        "--lines", type=int, default=2_000_000, help="overview lines of a mix (default: a range)"
+        "--lines",
+        type=whole_number(1, MOST_LINES),
+        default=2_000_000,
+        help="overview lines of a mix (default: a range)",
     )
     bench.add_argument("--json", action="store_true", help="print one JSON object a mix")
-    bench.add_argument("--repeats", type=int, default=5, help="the least of so many times counts")
+    bench.add_argument(
+        "--repeats",
+        type=whole_number(1, 1_000),
+        default=5,
+        help="the least of so many times counts",
+    )
     bench.add_argument("--budgets", type=Path, help="fail beyond these values + 15 %%")
     bench.add_argument(
         "--gate",

@@ -116,7 +116,7 @@ def _list(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     from voyager_core.catalog.recovery import recovered_totals
     from voyager_core.catalog.rulecounts import rule_groups, rule_samples, rule_totals
-    from voyager_core.catalog.rulesets import rules_in_force
+    from voyager_core.catalog.rulesets import require_known, rules_in_force
     from voyager_core.cli.session import catalog_session
     from voyager_core.domain.rulesets import DROP_RULES, LOOKS_AT, RULE_TEXTS
     from voyager_core.header_pass.recover import find_stale
@@ -125,8 +125,7 @@ def _show(options: argparse.Namespace) -> int:
     with catalog_session(load_settings(options.env_file)) as conn:
         totals = [each for each in rule_totals(conn) if each.rule == rule]
         if rule not in DROP_RULES and not totals:
-            msg = f"there is no rule {printable(rule)}; there are {', '.join(DROP_RULES)}"
-            raise PermanentError(msg)
+            require_known(rule)
         now = rules_in_force(conn)
         samples = rule_samples(conn, rule, limit=options.limit)
         found: dict[str, Any] = {
@@ -226,13 +225,14 @@ def _as_json(found: "RuleDiff", before: "RuleSet", after: "RuleSet") -> dict[str
 
 def _retract(options: argparse.Namespace) -> int:
     from voyager_core.catalog.rulecounts import rule_totals
-    from voyager_core.catalog.rulesets import retract_rule, rules_in_force
+    from voyager_core.catalog.rulesets import require_known, retract_rule, rules_in_force
     from voyager_core.cli.session import catalog_session
     from voyager_core.header_pass.recover import find_stale
 
     rule = options.rule
     with catalog_session(load_settings(options.env_file)) as conn:
         if options.dry_run:
+            require_known(rule)
             now = rules_in_force(conn)
             totals = [each for each in rule_totals(conn) if each.rule == rule]
             numbers = [

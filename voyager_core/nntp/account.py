@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -207,6 +208,8 @@ def _ca_file(option: str | None) -> Path | None:
     if option is None:
         return None
     path = Path(option)
+    with suppress(RuntimeError):
+        path = path.expanduser()
     if not path.is_file():
         msg = f"ca= in the news URL names no file: {option}"
         raise AccountError(msg)

@@ -144,3 +144,43 @@ def test_a_line_of_the_env_file_that_cannot_be_read_is_refused_by_number(tmp_pat
     with pytest.raises(SettingsError, match=f"line {line} of the settings file") as caught:
         load_settings()
     assert "hunter2" not in str(caught.value)
+
+
+def test_an_env_file_that_can_be_read_only_once_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SettingsError, match="pipe is no plain file"):
+        load_settings(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    "name", ["VOYAGER_NEWS__URL", "VOYAGER_API__EXTERNAL_URL", "VOYAGER_DATA_DIR", "voyager_x"]
+)
+def test_a_variable_that_is_no_text_is_refused_without_being_shown(monkeypatch, name):
+    monkeypatch.setenv(name, os.fsdecode(b"https://hunter2\xff@host"))
+    with pytest.raises(SettingsError, match=name) as caught:
+        load_settings()
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_nul_in_the_env_file_is_refused_by_line(tmp_path):
+    (tmp_path / ".env").write_bytes(b"OTHER=1\nVOYAGER_DATA_DIR=/srv/hunter2\0/b\n")
+    with pytest.raises(SettingsError, match="line 2 of the settings file") as caught:
+        load_settings()
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_tilde_is_the_home_folder_where_no_shell_has_seen_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", "/home/ann")
+    lines = ("DATA_DIR=~/voyager", "CORPUS_DIR=~", "SPOOL__URL=~/spool")
+    (tmp_path / ".env").write_text("".join(f"VOYAGER_{line}\n" for line in lines))
+    settings = load_settings()
+    assert str(settings.data_dir) == "/home/ann/voyager"
+    assert str(settings.corpus_path) == "/home/ann"
+    assert settings.spool.url == "/home/ann/spool"
+
+
+@pytest.mark.parametrize("name", ["VOYAGER_DATA_DIR", "VOYAGER_CORPUS_DIR", "VOYAGER_SPOOL__URL"])
+def test_the_home_of_a_user_that_does_not_exist_is_told(monkeypatch, name):
+    monkeypatch.setenv(name, "~nobody-of-that-name/voyager")
+    with pytest.raises(SettingsError, match=f"{name}: .*home"):
+        load_settings()

@@ -22,6 +22,29 @@ def test_wrong_usage_is_exit_code_2_and_a_message(run, arguments):
     assert ran.err.startswith("usage: voyager")
 
 
+@pytest.mark.parametrize(
+    "number", ["1_0", "\uff11", "+1", " 1", "0", "-1", "9" * 30, "\x1b[31m1", "x" * 99]
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("keys", "revoke"),
+        ("folds", "undo"),
+        ("bench", "--lines"),
+        ("bench", "--repeats"),
+        ("search", "x", "--limit"),
+        ("corpus", "sweep"),
+    ],
+)
+def test_a_number_is_written_in_digits_and_within_bounds(run, command, number):
+    head, last = command[:-1], command[-1]
+    ran = run(*head, f"{last}={number}") if last.startswith("-") else run(*command, "--", number)
+    assert (ran.code, ran.out) == (2, "")
+    assert "is no number from 1 to " in ran.err
+    assert "\x1b" not in ran.err
+    assert len(ran.err.splitlines()[-1]) < 200
+
+
 def test_help_names_every_command(run):
     ran = run("--help")
     assert ran.code == 0

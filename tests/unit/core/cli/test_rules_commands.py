@@ -143,3 +143,16 @@ def test_a_diff_needs_captured_ranges(voyager, dropped):
     ran = voyager("rules", "diff", "1", "without:blocked")
     assert ran.code == 1
     assert "voyager corpus mark" in ran.err
+
+
+@pytest.mark.parametrize(
+    "command", [("show",), ("retract",), ("retract", "--dry-run"), ("restore",)]
+)
+@pytest.mark.parametrize("name", ["disguised_programs", "", "x" * 5000, "\x1b[31m"])
+def test_a_rule_that_does_not_exist_is_told(voyager, dropped, command, name):
+    ran = voyager("rules", *command, "--", name)
+    assert (ran.code, ran.out) == (1, "")
+    assert "there is no rule" in ran.err
+    assert "repost_remnant" in ran.err
+    assert "\x1b" not in ran.err
+    assert len(ran.err) < 300

@@ -104,3 +104,13 @@ def test_a_wrong_url_is_explained_and_not_shown(url, says):
 def test_connections_given_by_settings_are_checked_as_well():
     with pytest.raises(AccountError, match="1 to 500"):
         NewsAccount.from_url("nntp://h", connections=0)
+
+
+def test_the_file_of_certificates_may_be_in_the_home_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "ca.pem").write_text("")
+    account = NewsAccount.from_url("nntps://host?ca=~/ca.pem")
+    assert account.ca_file == tmp_path / "ca.pem"
+    for url in ("nntps://host?ca=~/none.pem", "nntps://host?ca=~nobody-of-that-name/ca.pem"):
+        with pytest.raises(AccountError, match="ca= in the news URL names no file: ~"):
+            NewsAccount.from_url(url)
