@@ -112,9 +112,12 @@ class ReplyReader:
         Never raises: bytes that are no reply to what was asked end in `failure`.
         """
         replies: list[Reply] = []
+        if self.failure is not None:
+            # What inflates to gigabytes goes on for a while after it was found out.
+            return replies
         rest: bytes | None = data
         try:
-            while self._asked and self.failure is None:
+            while self._asked:
                 rest = self._advance(rest or b"")
                 if rest is None:
                     return replies

@@ -6,6 +6,7 @@ import ssl
 from datetime import UTC, datetime
 
 from voyager_core.nntp.account import Compression, NewsAccount
+from voyager_core.nntp.commands import CAPABILITIES, overview_request
 from voyager_core.nntp.connecting import connect
 from voyager_core.nntp.connection import Connection, Deadlines
 from voyager_core.nntp.errors import (
@@ -39,8 +40,6 @@ _EMPTY_RANGE = frozenset({420, 423})
 # Real articles stay below a few megabytes; 64 MiB is what no honest server sends.
 _ARTICLE_LIMITS = Limits(text_bytes=64 << 20)
 _LIST_LIMITS = Limits(text_bytes=512 << 20)
-# An overview line is 250 to 500 bytes; the engine takes subjects up to 64 KB.
-_LINE_BYTES = 16 << 10
 _DATE = re.compile(r"(\d{14})\b")
 
 
@@ -224,8 +223,7 @@ class Session:
 
     async def capabilities(self) -> list[str]:
         """Returns the server's capabilities; empty when it does not know the command."""
-        shown = "CAPABILITIES"
-        reply = await self._ask(Request(shown.encode(), shown, BodyForm.TEXT, frozenset({101})))
+        reply = await self._ask(CAPABILITIES)
         if reply.body is None:
             return []
         return unstuff(reply.body.data).decode("latin-1").splitlines()
@@ -256,22 +254,24 @@ class Session:
         return ProtocolError(msg, code=reply.code)
 
     def _shown_text(self, reply: Reply) -> str:
-        """Returns what the server said, without the login that some servers repeat."""
+        """Returns what the server said, without the login that some servers repeat.
+
+        It ends on terminals, in logs and in the catalog, which takes no NUL.
+        """
         text = reply.text
         for secret in self._secrets:
             text = text.replace(secret, "…")
-        return text
+        return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
     async def _reader_mode(self) -> None:
         """Sends MODE READER where CAPABILITIES asks for it or is not known at all."""
         needed = self._profile.mode_reader
         if needed is None:
-            shown = "CAPABILITIES"
-            reply = await self._ask(Request(shown.encode(), shown, BodyForm.TEXT, frozenset({101})))
+            reply = await self._ask(CAPABILITIES)
             if reply.code == 480:
                 return
             if reply.code == 400:
-                raise self._refused(reply, shown)
+                raise self._refused(reply, CAPABILITIES.shown)
             if reply.body is None:
                 needed = True
             else:
@@ -341,7 +341,7 @@ class Session:
             return True
         if form is Compression.XZVER:
             # Without a group the answer is 412 where the command is known, 500 where it is not.
-            request = _overview_request("XZVER", 1, 1)
+            request = overview_request("XZVER", 1, 1)
             reply = await self._ask(request)
             return reply.code in {224, 412, 420, 423}
         command = _XFEATURE.get(form, "COMPRESS DEFLATE")
@@ -355,32 +355,15 @@ class Session:
 
     async def _ask_overview(self, low: int, high: int) -> Reply:
         if self.compression is Compression.XZVER:
-            return await self._ask(_overview_request("XZVER", low, high))
+            return await self._ask(overview_request("XZVER", low, high))
         verb = self._profile.overview_verb or "XOVER"
-        reply = await self._ask(_overview_request(verb, low, high))
+        reply = await self._ask(overview_request(verb, low, high))
         if reply.code in {500, 501} and self._profile.overview_verb is None:
             verb = "OVER"
-            reply = await self._ask(_overview_request(verb, low, high))
+            reply = await self._ask(overview_request(verb, low, high))
         if reply.code in {224, 420, 423}:
             self._profile.overview_verb = verb
         return reply
-
-
-def _overview_request(verb: str, low: int, high: int) -> Request:
-    asked = high - low + 1
-    shown = f"{verb} {low}-{high}"
-    return Request(
-        shown.encode(),
-        shown,
-        BodyForm.OVERVIEW,
-        frozenset({224}),
-        compressed=verb == "XZVER",
-        limits=Limits(
-            text_bytes=max(64 << 20, asked * _LINE_BYTES),
-            # A server that ignores the range would send the whole group.
-            lines=asked + max(1000, asked // 10),
-        ),
-    )
 
 
 async def open_session(

@@ -1,6 +1,7 @@
 """Framing: where a reply ends, whatever form its body has and however it arrives."""
 
 import re
+import sys
 import zlib
 
 import pytest
@@ -240,6 +241,16 @@ def test_a_bomb_is_stopped_at_the_limit():
     _, reader = feed(MARKED + bomb, tight(text_bytes=1 << 20))
     assert isinstance(reader.failure, Garbage)
     assert "inflates to more than" in str(reader.failure)
+
+
+def test_nothing_that_comes_after_a_failure_is_kept():
+    _, reader = feed(MARKED + b"x\x9c" + b"\xff" * 50, OVERVIEW)
+    first = reader.failure
+    before = sys.getsizeof(reader._buffer)
+    for _ in range(3):
+        assert reader.feed(b"\0" * (1 << 20)) == []
+    assert reader.failure is first
+    assert sys.getsizeof(reader._buffer) == before
 
 
 @pytest.mark.parametrize("wire", [PLAIN + TEXT + DOT, MARKED + squeeze(TEXT, "zlib") + DOT])

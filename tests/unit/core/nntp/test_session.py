@@ -249,6 +249,23 @@ def test_a_server_that_repeats_the_login_does_not_get_it_into_a_message(said, ve
     assert "joe17" not in message
 
 
+@pytest.mark.parametrize("verb", ["connect", "GROUP", "XOVER", "DATE"])
+@pytest.mark.parametrize("code", [400, 481, 502, 503, 599])
+def test_what_a_server_says_cannot_act_on_a_terminal_or_begin_a_line(verb, code):
+    said = f"{code} sorry \x1b[2J\x07\0\rvoyager: all is well\x85\u202e\u2028 é"
+    with NewsServer([group()], rules=[Rule(verb, "reply", said, times=None)]) as server:
+
+        async def work(pool):
+            with pytest.raises(errors.NewsError) as caught:
+                await (pool.date() if verb == "DATE" else overview(pool))
+            return str(caught.value)
+
+        message = on(server, work, connect_attempts=1)
+    assert "sorry" in message
+    assert "é" in message
+    assert message.isprintable()
+
+
 def test_a_login_that_looks_like_numbers_does_not_change_what_is_read():
     with NewsServer([group()], user="1", password="2") as server:
 
@@ -351,3 +368,41 @@ def test_a_file_without_certificates_is_named(tmp_path):
     file.write_text("nothing")
     with pytest.raises(errors.TlsFailed, match=r"empty\.pem"):
         on(f"nntps://127.0.0.1:1?ca={file}", overview)
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind"),
+    [
+        (Rule("connect", "cut", 4), errors.ConnectFailed),
+        (Rule("GROUP", "close"), errors.Cut),
+        (Rule("XOVER", "cut", 0.5), errors.Cut),
+        (Rule("XOVER", "stall", 0.5), errors.NewsTimeout),
+        (Rule("XOVER", "garbage", b"\x16\x03\x01\x02" * 40 + b"\r\n.\r\n"), errors.Garbage),
+    ],
+)
+def test_an_encrypted_connection_that_breaks_is_opened_again(certificate, rule, kind):
+    context, file = certificate
+    rule = Rule(rule.on, rule.do, rule.value)
+    with NewsServer([group()], compress=["gzip"], tls=context, rules=[rule]) as server:
+
+        async def work(pool):
+            with pytest.raises(kind):
+                await overview(pool)
+            return await overview(pool)
+
+        url = server.url(f"ca={file}", host="localhost")
+        block = on(url, work, command_seconds=2.0, connect_attempts=1)
+    assert inflate(block.raw) == text_of(LOW, HIGH)
+
+
+def test_capabilities_without_an_end_are_stopped():
+    endless = b"101 capabilities follow\r\n" + b"XSOMETHING " * 400_000
+    with NewsServer([group()], rules=[Rule("CAPABILITIES", "raw", endless)]) as server:
+
+        async def work(pool):
+            with pytest.raises(errors.ConnectFailed, match="garbage: the reply has more than"):
+                await overview(pool)
+            return await overview(pool)
+
+        block = on(server, work, connect_attempts=1, command_seconds=2.0)
+    assert inflate(block.raw) == text_of(LOW, HIGH)
