@@ -24,6 +24,11 @@ impl TextColumn {
         self.ends.push(self.bytes.len());
     }
 
+    /// Makes room for so many more strings.
+    pub fn reserve(&mut self, strings: usize) {
+        self.ends.reserve_exact(strings);
+    }
+
     /// Takes all strings out and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -277,6 +282,52 @@ impl Files {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.file_key.is_empty()
+    }
+
+    /// Makes room for so many more files.
+    pub fn reserve(&mut self, files: usize) {
+        for column in [
+            &mut self.file_key,
+            &mut self.base_key,
+            &mut self.size_bytes,
+            &mut self.first_number,
+            &mut self.last_number,
+            &mut self.reach_low,
+            &mut self.reach_high,
+        ] {
+            column.reserve_exact(files);
+        }
+        for column in [
+            &mut self.subject,
+            &mut self.name,
+            &mut self.head,
+            &mut self.tail,
+            &mut self.request,
+            &mut self.poster,
+            &mut self.group,
+            &mut self.groups,
+            &mut self.first_message_id,
+        ] {
+            column.reserve(files);
+        }
+        for column in [
+            &mut self.parts_total,
+            &mut self.parts_found,
+            &mut self.flags,
+        ] {
+            column.reserve_exact(files);
+        }
+        for column in [&mut self.file_index, &mut self.file_total] {
+            column.reserve_exact(files);
+        }
+        for column in [&mut self.first_posted_at, &mut self.last_posted_at] {
+            column.reserve_exact(files);
+        }
+        for column in [&mut self.poster_constant, &mut self.is_fragment] {
+            column.reserve_exact(files);
+        }
+        self.generation.reserve_exact(files);
+        self.payload.reserve_exact(files);
     }
 
     /// Takes all files out and keeps the memory of their columns; the records go.

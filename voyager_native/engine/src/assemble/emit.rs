@@ -21,7 +21,9 @@ const REACH_FACTOR: u64 = 4;
 /// Makes the tables of a span.
 pub(super) fn finish(mut filer: Filer) -> Tables {
     doubtful::resolve(&mut filer.set, &mut filer.keys, &filer.config);
+    filer.set.stop_finding();
     let mut files = Files::default();
+    files.reserve(filer.set.entries.len());
     let mut log = Log::default();
     let entry_keys: Vec<u64> = filer.set.entries.iter().map(|entry| entry.key).collect();
     for index in 0..entry_keys.len() {
@@ -135,7 +137,7 @@ fn push_file(files: &mut Files, filer: &Filer, index: usize, sealed: &Sealed, ge
     files.last_number.push(summary.last_number);
     files
         .first_message_id
-        .push(&to_utf8(filer.set.vault.first_ids.get(sealed.first_id)));
+        .push(&to_utf8(&filer.set.vault.first_id(sealed)));
     files
         .flags
         .push(flags_of(entry, summary, parsed.flags, generation));

@@ -116,9 +116,10 @@ impl FileSet {
     /// The entry with this key.
     #[inline]
     pub(super) fn find(&self, place: Place, key: u64) -> Option<u32> {
+        let key_of = |entry: u32| self.entries[entry as usize].key;
         match place {
-            Place::Ordinary => self.ordinary.get(key),
-            Place::Doubtful => self.doubtful.get(key),
+            Place::Ordinary => self.ordinary.get(key, key_of),
+            Place::Doubtful => self.doubtful.get(key, key_of),
         }
     }
 
@@ -275,9 +276,16 @@ impl FileSet {
         }
     }
 
+    /// Frees what only the lines that come in need.
+    pub(super) fn stop_finding(&mut self) {
+        self.ordinary = KeyMap::new();
+        self.doubtful = KeyMap::new();
+        self.spare = Vec::new();
+    }
+
     /// The entries that were named without counters.
     pub(super) fn doubtful_entries(&self) -> impl Iterator<Item = u32> + use<> {
-        let mut entries = self.doubtful.values();
+        let mut entries = self.doubtful.entries();
         entries.sort_unstable();
         entries.into_iter()
     }

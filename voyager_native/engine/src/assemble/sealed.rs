@@ -1,8 +1,10 @@
 //! Files whose articles were encoded, and what is needed to open them again.
 
+use std::borrow::Cow;
+
 use super::log::{Facts, Log};
 use super::texts::Recent;
-use crate::chunk::{CodecError, Encoder, Segment, decode};
+use crate::chunk::{self, CodecError, Encoder, Segment, decode};
 use crate::hash::Secret;
 use crate::tables::{ByteStore, Stored};
 
@@ -30,7 +32,8 @@ pub(super) struct Summary {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sealed {
     pub(super) record: Stored,
-    pub(super) first_id: Stored,
+    /// Message-id of the lowest part; nothing where the record has no other.
+    first_id: Stored,
     pub(super) summary: Summary,
     side: Stored,
 }
@@ -39,7 +42,7 @@ pub(super) struct Sealed {
 #[derive(Debug)]
 pub(super) struct Vault {
     pub(super) records: ByteStore,
-    pub(super) first_ids: ByteStore,
+    first_ids: ByteStore,
     pub(super) posters: Recent,
     sides: ByteStore,
     encoder: Encoder,
@@ -115,7 +118,10 @@ impl Vault {
         let encoded = self.encoder.encode(&segments, &mut self.bytes);
         let lowest = segments.first().copied();
         let highest_part = segments.last().map_or(0, |segment| segment.part);
-        let first_id = lowest.map_or(&[][..], |segment| segment.id);
+        let first_id = match &segments[..] {
+            [first, _, ..] => first.id,
+            _ => &[],
+        };
         let sealed = encoded.map(|()| {
             let record = self.records.push(&self.bytes);
             let first_id = self.first_ids.push(first_id);
@@ -172,6 +178,20 @@ impl Vault {
         }
     }
 
+    /// The message-id of the lowest part of a sealed file.
+    pub(super) fn first_id(&self, sealed: &Sealed) -> Cow<'_, [u8]> {
+        if sealed.first_id.len > 0 {
+            return self.first_ids.get(sealed.first_id).into();
+        }
+        let record = self.records.get(sealed.record);
+        if let Some(id) = chunk::lone_id(record) {
+            return id.into();
+        }
+        let segments = decode(record).unwrap_or_default();
+        let first = segments.iter().next();
+        first.map_or_else(Cow::default, |first| first.id.to_vec().into())
+    }
+
     /// Puts the articles of a sealed file back into a log.
     pub(super) fn open(&self, sealed: &Sealed, log: &mut Log) {
         // The record was compared with its articles when it was made, so it decodes.
@@ -218,9 +238,10 @@ fn emptied<'to>(mut segments: Vec<Segment<'_>>) -> Vec<Segment<'to>> {
 fn pack<T: Copy + Ord + Into<u64>>(out: &mut Vec<u8>, values: &[T]) {
     let low = values.iter().min().map_or(0, |low| (*low).into());
     let high = values.iter().max().map_or(0, |high| (*high).into());
-    let width = (u64::BITS - (high - low).leading_zeros()).div_ceil(8);
-    out.extend_from_slice(&low.to_le_bytes());
-    out.push(width as u8);
+    let bytes_of = |value: u64| (u64::BITS - value.leading_zeros()).div_ceil(8);
+    let (width, low_width) = (bytes_of(high - low), bytes_of(low));
+    out.push((low_width << 4 | width) as u8);
+    out.extend_from_slice(&low.to_le_bytes()[..low_width as usize]);
     let values = values.iter().map(|value| (*value).into() - low);
     match width {
         0 => {}
@@ -252,15 +273,14 @@ fn unpack(side: &mut &[u8], count: usize) -> Vec<u64> {
         *side = rest;
         head
     };
-    let low = u64::from_le_bytes(take(8).try_into().unwrap_or_default());
-    let width = usize::from(take(1)[0]);
-    (0..count)
-        .map(|_| {
-            let mut bytes = [0; 8];
-            bytes[..width].copy_from_slice(take(width));
-            low + u64::from_le_bytes(bytes)
-        })
-        .collect()
+    let widths = usize::from(take(1)[0]);
+    let mut value = |width: usize| {
+        let mut bytes = [0; 8];
+        bytes[..width].copy_from_slice(take(width));
+        u64::from_le_bytes(bytes)
+    };
+    let low = value(widths >> 4);
+    (0..count).map(|_| low + value(widths & 15)).collect()
 }
 
 /// A set of message-ids, to find those that come twice.

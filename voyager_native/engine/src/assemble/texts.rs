@@ -148,10 +148,11 @@ impl Texts {
     }
 }
 
-/// Finds entries by 64-bit keys.
+/// Finds entries by the 64-bit keys that they have.
 #[derive(Debug)]
 pub(super) struct KeyMap {
-    slots: Vec<(u64, u32)>,
+    /// Hashes of keys, and entries: the keys themselves stand in these.
+    slots: Vec<(u32, u32)>,
     len: usize,
     secret: Secret,
 }
@@ -165,56 +166,55 @@ impl KeyMap {
         }
     }
 
-    /// The place from which on a key is looked for.
-    #[inline]
-    fn home(&self, key: u64) -> usize {
-        self.secret.of_number(key) as usize & (self.slots.len() - 1)
+    fn hash(&self, key: u64) -> u32 {
+        self.secret.of_number(key) as u32
     }
 
-    /// The value of a key.
+    /// The entry of a key; `key_of` tells the key of one.
     #[inline]
-    pub(super) fn get(&self, key: u64) -> Option<u32> {
+    pub(super) fn get(&self, key: u64, key_of: impl Fn(u32) -> u64) -> Option<u32> {
         let mask = self.slots.len() - 1;
-        let mut slot = self.home(key);
+        let hash = self.hash(key);
+        let mut slot = hash as usize & mask;
         loop {
-            let (found, value) = self.slots[slot];
-            if value == EMPTY {
+            let (found, entry) = self.slots[slot];
+            if entry == EMPTY {
                 return None;
             }
-            if found == key {
-                return Some(value);
+            if found == hash && key_of(entry) == key {
+                return Some(entry);
             }
             slot = (slot + 1) & mask;
         }
     }
 
-    /// All values.
-    pub(super) fn values(&self) -> Vec<u32> {
+    /// All entries.
+    pub(super) fn entries(&self) -> Vec<u32> {
         let used = self.slots.iter().filter(|slot| slot.1 != EMPTY);
         used.map(|slot| slot.1).collect()
     }
 
-    /// Adds a key that is not there.
-    pub(super) fn insert(&mut self, key: u64, value: u32) {
+    /// Adds an entry whose key is not there.
+    pub(super) fn insert(&mut self, key: u64, entry: u32) {
         if (self.len + 1) * 2 > self.slots.len() {
             let more = vec![(0, EMPTY); self.slots.len() * 2];
-            for (key, value) in std::mem::replace(&mut self.slots, more) {
-                if value != EMPTY {
-                    self.put(key, value);
+            for (hash, entry) in std::mem::replace(&mut self.slots, more) {
+                if entry != EMPTY {
+                    self.put(hash, entry);
                 }
             }
         }
-        self.put(key, value);
+        self.put(self.hash(key), entry);
         self.len += 1;
     }
 
-    fn put(&mut self, key: u64, value: u32) {
+    fn put(&mut self, hash: u32, entry: u32) {
         let mask = self.slots.len() - 1;
-        let mut slot = self.home(key);
+        let mut slot = hash as usize & mask;
         while self.slots[slot].1 != EMPTY {
             slot = (slot + 1) & mask;
         }
-        self.slots[slot] = (key, value);
+        self.slots[slot] = (hash, entry);
     }
 }
 
@@ -256,8 +256,9 @@ mod tests {
         for key in 0..5000u64 {
             map.insert(key << 40, key as u32);
         }
-        assert!((0..5000).all(|key| map.get(key << 40) == Some(key as u32)));
-        assert_eq!(map.get(1), None);
+        let get = |key| map.get(key, |entry| u64::from(entry) << 40);
+        assert!((0..5000).all(|key| get(key << 40) == Some(key as u32)));
+        assert_eq!(get(1), None);
     }
 
     /// Looks beyond the first one that all keys of a map take together.
@@ -268,7 +269,7 @@ mod tests {
             .iter()
             .enumerate()
             .filter(|(_, slot)| slot.1 != EMPTY);
-        used.map(|(at, slot)| at.wrapping_sub(map.home(slot.0)) & mask)
+        used.map(|(at, slot)| at.wrapping_sub(slot.0 as usize) & mask)
             .sum()
     }
 

@@ -34,6 +34,7 @@ mod work;
 use thiserror::Error;
 
 pub use file_row::{FileRow, Numbers};
+pub(crate) use record::lone_id;
 pub use record::{Encoder, decode, decode_into, merge};
 pub use release::{ChunkEncoder, decode_chunk};
 pub use segments::{Segment, Segments};

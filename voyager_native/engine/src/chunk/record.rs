@@ -231,6 +231,12 @@ pub fn decode_into(record: &[u8], segments: &mut Segments) -> Result<(), CodecEr
     decode_parts(header, body, segments)
 }
 
+/// The message-id of a record of one segment; none of other records, and maybe none of some of these.
+pub(crate) fn lone_id(record: &[u8]) -> Option<&[u8]> {
+    let (header, body) = split(record).ok()?;
+    lone::read(header, body).map(|segment| segment.id)
+}
+
 /// The header and the body of a record, once its version and checksum are right.
 pub(super) fn split(record: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
     let (content, checksum) = record
