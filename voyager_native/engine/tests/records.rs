@@ -170,6 +170,18 @@ fn file(number: usize, seed: u64, count: u32) -> (Vec<Owned>, f64) {
 }
 
 #[test]
+fn bytes_beyond_an_alphabet_that_comes_in_turn_come_back() {
+    let ids: [&[u8]; 9] = [
+        b"rpos", b"rp\0s", b"rlos", b"ortp", b"rpos", b"rpos", b"rpos", b"rpos", b".abc",
+    ];
+    let rows: Vec<Owned> = (1..)
+        .zip(ids)
+        .map(|(part, id)| (part, 5, id.to_vec()))
+        .collect();
+    assert_round_trip(&rows);
+}
+
+#[test]
 fn every_style_comes_back_near_its_entropy() {
     for number in 0..STYLES {
         let mut bytes = 0;
@@ -457,7 +469,7 @@ proptest! {
     #[test]
     fn long_ids_of_other_kinds_at_each_place_come_back(
         count in 2u32..200,
-        kinds in prop::collection::vec(prop::sample::select(vec!["0123456789", "abcdef", "XYZUVW", "g$&_", ".-"]), 1..9),
+        kinds in prop::collection::vec(prop::sample::select(vec!["0123456789", "abcdef", "XYZUVW", "g$&_", ".-", ".\u{7f}\u{1}"]), 1..9),
         len in 1usize..=255,
         seed in 1u64..,
     ) {

@@ -416,9 +416,14 @@ fn describe(runs: &[Run], specials: &mut [Item], texts: &Texts<'_>) -> Vec<Item>
                     items.push(run.plain_item(texts));
                     continue;
                 }
+                // Of one smallest alphabet, but some may have bytes beyond it.
+                let alphabet = |first: usize| {
+                    let turn = rest[first..turns].iter().step_by(2);
+                    turn.map(|run| run.alphabet(texts)).max().unwrap_or(BYTES)
+                };
                 items.push(Item::Alternating {
-                    even: run.alphabet(texts),
-                    odd: rest[1].alphabet(texts),
+                    even: alphabet(0),
+                    odd: alphabet(1),
                     len: turns,
                 });
                 at += turns - 1;
