@@ -55,29 +55,37 @@ pub fn lines(overview: &[u8]) {
     assert_eq!(whole, single);
 }
 
-/// A whole span: every line is in a file or has a reason, and every file's record decodes.
+/// A whole span: every line is in a file or has a reason, every file's record decodes, and the short way for usual
+/// lines files them as the long way does.
 pub fn span(overview: &[u8]) {
-    let mut assembler = Assembler::new(Config {
-        group: "alt.binaries.test".to_owned(),
-        low: 1,
-        high: 1_000_000,
-        groups: vec![
-            ("alt.binaries.test".to_owned(), 2),
-            ("alt.binaries.a".to_owned(), 1),
-        ],
-        now: 1_700_000_000,
-        keep_articles: true,
-    });
-    // Two blocks, so that a file is cut by their edge.
+    // Two blocks, so that a file is cut by their edge. After the last line there must be some text, or it is no
+    // usual one.
     let middle = overview[..overview.len() / 2]
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    let mut counted = 0;
-    for part in [&overview[..middle], &overview[middle..]] {
-        counted += assembler.add_text(part).lines;
-    }
-    let tables = assembler.finish();
+    let padding = [b'.'; 400];
+    let file = |keep_articles: bool| {
+        let mut assembler = Assembler::new(Config {
+            group: "alt.binaries.test".to_owned(),
+            low: 1,
+            high: 1_000_000,
+            groups: vec![
+                ("alt.binaries.test".to_owned(), 2),
+                ("alt.binaries.a".to_owned(), 1),
+            ],
+            now: 1_700_000_000,
+            keep_articles,
+        });
+        let mut counted = 0;
+        for part in [&overview[..middle], &overview[middle..], overview] {
+            counted += assembler
+                .add_text(&[part, b"\r\n", &padding].concat())
+                .lines;
+        }
+        (counted, assembler.finish())
+    };
+    let (counted, tables) = file(true);
     assert_eq!(tables.lines, counted);
     let mut segments = 0;
     for stored in &tables.files.payload {
@@ -85,6 +93,10 @@ pub fn span(overview: &[u8]) {
         segments += chunk::decode(record).expect("an own record decodes").len() as u64;
     }
     assert_eq!(segments + tables.rejected, tables.lines);
+    let (quick_counted, quick) = file(false);
+    assert_eq!(quick_counted, counted);
+    assert_eq!(quick.rejects, tables.rejects);
+    assert_eq!(quick.files, tables.files);
 }
 
 /// A Date header: the same with and without memory of another one.
