@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::file::{Entry, Lowest};
-use super::generations::settle;
+use super::generations::{Settled, settle};
 use super::log::Log;
 use super::rejects::{Cause, Tallies};
 use super::sealed::{Sealed, Summary};
@@ -17,6 +17,8 @@ use crate::text::to_utf8;
 const REACH_MARGIN: u64 = 2000;
 /// Missing parts may be this many times further apart than the parts that were seen.
 const REACH_FACTOR: u64 = 4;
+/// A file of so many articles takes so much memory that it is worth while to free it piece by piece.
+const MANY: usize = 1 << 14;
 
 /// Makes the tables of a span.
 pub(super) fn finish(mut filer: Filer) -> Tables {
@@ -40,7 +42,11 @@ pub(super) fn finish(mut filer: Filer) -> Tables {
         } else {
             log = std::mem::take(&mut filer.set.entries[index].log);
         }
-        finish_file(&mut filer, &mut files, index, &log);
+        if log.heads.len() >= MANY {
+            finish_large(&mut filer, &mut files, index, std::mem::take(&mut log));
+        } else {
+            finish_file(&mut filer, &mut files, index, &log);
+        }
     }
     let duplicates = std::mem::take(&mut filer.set.duplicates);
     for head in &duplicates.heads {
@@ -60,13 +66,24 @@ pub(super) fn finish(mut filer: Filer) -> Tables {
     }
 }
 
+/// [`finish_file`] of a file that was posted once, for which less is held; else it is that.
+fn finish_large(filer: &mut Filer, files: &mut Files, index: usize, log: Log) {
+    let mut settled = settle(&log, &mut filer.set.ids);
+    filer.set.ids.free();
+    let order = match &mut settled.generations[..] {
+        [order] if filer.rows.is_none() => std::mem::take(order),
+        _ => return finish_file(filer, files, index, &log),
+    };
+    reject_duplicates(filer, &log, &settled);
+    if let Ok(sealed) = filer.set.vault.seal_last(log, order) {
+        push_file(files, filer, index, &sealed, 0);
+    }
+}
+
 /// Tells duplicates and reposts of a file apart and makes a row of each posting.
 fn finish_file(filer: &mut Filer, files: &mut Files, index: usize, log: &Log) {
     let settled = settle(log, &mut filer.set.ids);
-    for duplicate in &settled.duplicates {
-        let head = &log.heads[*duplicate];
-        reject_duplicate(filer, head.row, log.id(head));
-    }
+    reject_duplicates(filer, log, &settled);
     for (generation, order) in (0..).zip(&settled.generations) {
         // Ids come from the scanner, which bounds their length, and parts ascend: nothing can be refused.
         let Ok(sealed) = filer.set.vault.seal(log, order.iter().copied()) else {
@@ -82,6 +99,13 @@ fn finish_file(filer: &mut Filer, files: &mut Files, index: usize, log: &Log) {
                 row.part = head.part;
             }
         }
+    }
+}
+
+fn reject_duplicates(filer: &mut Filer, log: &Log, settled: &Settled) {
+    for duplicate in &settled.duplicates {
+        let head = &log.heads[*duplicate];
+        reject_duplicate(filer, head.row, log.id(head));
     }
 }
 

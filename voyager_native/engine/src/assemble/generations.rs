@@ -34,15 +34,15 @@ pub(super) fn settle(log: &Log, ids: &mut IdSet) -> Settled {
         };
     }
     let mut order: Vec<usize> = (0..log.heads.len()).collect();
-    let key = |index: &usize| {
-        let head = &log.heads[*index];
-        (head.number, head.part)
+    // By number and part, then by part and number; ids and places decide what is left.
+    let by = |left: &usize, right: &usize, key: fn(&Head) -> (u64, u64)| {
+        let (first, second) = (&log.heads[*left], &log.heads[*right]);
+        key(first)
+            .cmp(&key(second))
+            .then_with(|| log.id(first).cmp(log.id(second)))
+            .then(left.cmp(right))
     };
-    order.sort_by(|left, right| {
-        key(left)
-            .cmp(&key(right))
-            .then_with(|| log.id(&log.heads[*left]).cmp(log.id(&log.heads[*right])))
-    });
+    order.sort_unstable_by(|left, right| by(left, right, |head| (head.number, head.part.into())));
     ids.reset(order.len());
     let mut duplicates = Vec::new();
     order.retain(|index| {
@@ -52,14 +52,14 @@ pub(super) fn settle(log: &Log, ids: &mut IdSet) -> Settled {
         }
         is_new
     });
-    // Stable: copies of one part stay in the order of their numbers.
-    order.sort_by_key(|index| log.heads[*index].part);
+    order.sort_unstable_by(|left, right| by(left, right, |head| (head.part.into(), head.number)));
     let part = |index: &usize| log.heads[*index].part;
-    let copies: Vec<&[usize]> = order.chunk_by(|a, b| part(a) == part(b)).collect();
-    let postings = copies.iter().map(|copies| copies.len()).max().unwrap_or(0);
+    let copies = || order.chunk_by(|a, b| part(a) == part(b));
+    let postings = copies().map(<[usize]>::len).max().unwrap_or(0);
     let generations = if postings <= 1 {
         vec![order]
     } else {
+        let copies: Vec<&[usize]> = copies().collect();
         deal(&log.heads, &copies, postings)
     };
     Settled {

@@ -1,5 +1,7 @@
 //! The articles of one file, in the order in which they came.
 
+use crate::chunk::Segment;
+
 /// One article of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
@@ -15,6 +17,23 @@ pub(super) struct Head {
     pub(super) row: u32,
     id_len: u8,
     id_start: usize,
+}
+
+impl Head {
+    /// The article as a segment; `ids` are those of its log.
+    #[inline]
+    pub(super) fn segment<'a>(&self, ids: &'a [u8]) -> Segment<'a> {
+        Segment {
+            part: self.part,
+            size: self.size,
+            id: self.id(ids),
+        }
+    }
+
+    #[inline]
+    fn id<'a>(&self, ids: &'a [u8]) -> &'a [u8] {
+        &ids[self.id_start..self.id_start + usize::from(self.id_len)]
+    }
 }
 
 /// Longest usual message-id.
@@ -35,7 +54,8 @@ pub(super) struct Facts {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     pub(super) heads: Vec<Head>,
-    ids: Vec<u8>,
+    /// Their message-ids one after the other.
+    pub(super) ids: Vec<u8>,
 }
 
 impl Log {
@@ -114,7 +134,7 @@ impl Log {
     /// The message-id of an article of this log.
     #[inline]
     pub(super) fn id(&self, head: &Head) -> &[u8] {
-        &self.ids[head.id_start..head.id_start + usize::from(head.id_len)]
+        head.id(&self.ids)
     }
 
     /// Appends all articles of another log, with another part number if one is given.

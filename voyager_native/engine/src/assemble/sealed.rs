@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::log::{Facts, Log};
+use super::log::{Facts, Head, Log};
 use super::texts::Recent;
 use crate::chunk::{self, CodecError, Encoder, Segment, decode};
 use crate::hash::Secret;
@@ -62,11 +62,14 @@ struct Columns {
 }
 
 impl Columns {
-    fn clear(&mut self) {
+    /// Takes what is packed of articles in place of others, but for the rows.
+    fn fill<'a>(&mut self, heads: impl Iterator<Item = &'a Head> + Clone) {
         self.numbers.clear();
+        self.numbers.extend(heads.clone().map(|head| head.number));
         self.posted.clear();
+        self.posted.extend(heads.clone().map(|head| head.posted));
         self.posters.clear();
-        self.rows.clear();
+        self.posters.extend(heads.map(|head| head.poster));
     }
 }
 
@@ -92,46 +95,17 @@ impl Vault {
     pub(super) fn seal(
         &mut self,
         log: &Log,
-        order: impl ExactSizeIterator<Item = usize>,
+        order: impl ExactSizeIterator<Item = usize> + Clone,
     ) -> Result<Sealed, CodecError> {
         let mut segments = emptied(std::mem::take(&mut self.segments));
-        segments.reserve(order.len());
-        self.columns.clear();
-        let (mut size_bytes, mut some_size_unknown) = (0, false);
-        for index in order {
-            let head = &log.heads[index];
-            segments.push(Segment {
-                part: head.part,
-                size: head.size,
-                id: log.id(head),
-            });
-            size_bytes += u64::from(head.size);
-            some_size_unknown |= head.size == 0;
-            self.columns.numbers.push(head.number);
-            self.columns.posted.push(head.posted);
-            self.columns.posters.push(head.poster);
-            if self.keep_rows {
-                self.columns.rows.push(head.row);
-            }
+        let heads = order.map(|index| &log.heads[index]);
+        segments.extend(heads.clone().map(|head| head.segment(&log.ids)));
+        self.columns.fill(heads.clone());
+        if self.keep_rows {
+            self.columns.rows.clear();
+            self.columns.rows.extend(heads.map(|head| head.row));
         }
-        self.bytes.clear();
-        let encoded = self.encoder.encode(&segments, &mut self.bytes);
-        let lowest = segments.first().copied();
-        let highest_part = segments.last().map_or(0, |segment| segment.part);
-        let first_id = match &segments[..] {
-            [first, _, ..] => first.id,
-            _ => &[],
-        };
-        let sealed = encoded.map(|()| {
-            let record = self.records.push(&self.bytes);
-            let first_id = self.first_ids.push(first_id);
-            let summary = self.summary(Summary {
-                lowest_part: lowest.map_or(0, |segment| segment.part),
-                highest_part,
-                size_bytes,
-                some_size_unknown,
-                ..Summary::default()
-            });
+        let sealed = self.encode(&segments).map(|(record, first_id)| {
             self.bytes.clear();
             let (packed, columns) = (&mut self.bytes, &self.columns);
             pack(packed, &columns.numbers);
@@ -140,20 +114,56 @@ impl Vault {
             if self.keep_rows {
                 pack(packed, &columns.rows);
             }
-            let side = self.sides.push(packed);
             Sealed {
                 record,
                 first_id,
-                summary,
-                side,
+                side: self.sides.push(packed),
+                summary: self.summary(segments.iter().copied()),
             }
         });
         self.segments = emptied(segments);
         sealed
     }
 
-    /// Completes what the columns add up to.
-    fn summary(&self, sum: Summary) -> Summary {
+    /// [`Self::seal`] of many articles, which cannot be opened again: most of what is held of them goes as soon as
+    /// it is not needed any more.
+    ///
+    /// # Errors
+    /// As [`Self::seal`].
+    pub(super) fn seal_last(&mut self, log: Log, order: Vec<usize>) -> Result<Sealed, CodecError> {
+        let Log { heads, ids } = log;
+        self.columns.fill(order.iter().map(|index| &heads[*index]));
+        let segments = order.iter().map(|index| heads[*index].segment(&ids));
+        let summary = self.summary(segments.clone());
+        self.columns = Columns::default();
+        let segments: Vec<Segment<'_>> = segments.collect();
+        drop((heads, order));
+        let (record, first_id) = self.encode(&segments)?;
+        Ok(Sealed {
+            record,
+            first_id,
+            side: Stored::default(),
+            summary,
+        })
+    }
+
+    /// Stores the record of segments, and the first message-id.
+    fn encode(&mut self, segments: &[Segment<'_>]) -> Result<(Stored, Stored), CodecError> {
+        self.bytes.clear();
+        self.encoder.encode(segments, &mut self.bytes)?;
+        let first_id = match segments {
+            [first, _, ..] => first.id,
+            _ => &[],
+        };
+        let record = self.records.push(&self.bytes);
+        Ok((record, self.first_ids.push(first_id)))
+    }
+
+    /// What segments and the columns add up to.
+    fn summary<'a>(
+        &self,
+        mut segments: impl ExactSizeIterator<Item = Segment<'a>> + DoubleEndedIterator + Clone,
+    ) -> Summary {
         let Columns {
             numbers,
             posted,
@@ -164,7 +174,11 @@ impl Vault {
         // Undated is 0: it must not be the minimum.
         let first_posted = posted.iter().map(|posted| posted.wrapping_sub(1)).min();
         Summary {
-            found: numbers.len() as u32,
+            found: segments.len() as u32,
+            lowest_part: segments.clone().next().map_or(0, |first| first.part),
+            highest_part: segments.clone().next_back().map_or(0, |last| last.part),
+            size_bytes: segments.clone().map(|each| u64::from(each.size)).sum(),
+            some_size_unknown: segments.any(|each| each.size == 0),
             lowest_part_number: numbers.first().copied().unwrap_or_default(),
             first_number: numbers.iter().copied().min().unwrap_or(u64::MAX),
             last_number: numbers.iter().copied().max().unwrap_or_default(),
@@ -174,7 +188,6 @@ impl Vault {
             poster_constant: posters
                 .iter()
                 .all(|other| self.posters.are_equal(poster, *other)),
-            ..sum
         }
     }
 
@@ -299,6 +312,12 @@ impl IdSet {
             slots: Vec::new(),
             places: Vec::new(),
         }
+    }
+
+    /// Frees what a large file took.
+    pub(super) fn free(&mut self) {
+        self.slots = Vec::new();
+        self.places = Vec::new();
     }
 
     /// Empties the set and makes room for `count` ids.
