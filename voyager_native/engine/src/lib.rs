@@ -1,7 +1,8 @@
 //! The Voyager engine: pure functions over header bytes.
 //!
-//! Nothing here does I/O, reads a clock or knows Python. Bytes come in as a news server sent them;
-//! every byte sequence is accepted, and what is not understood is counted under a [`reason::Reason`].
+//! Nothing here does I/O, reads a clock or knows Python; keys of tables are drawn at random, and no result depends
+//! on them. Bytes come in as a news server sent them; every byte sequence is accepted, and what is not understood
+//! is counted under a [`reason::Reason`].
 #![deny(unsafe_code)]
 
 pub mod assemble;
