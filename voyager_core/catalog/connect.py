@@ -8,6 +8,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
 from voyager_core.catalog.errors import CatalogRefused, CatalogUnavailable, catalog_errors
+from voyager_core.errors import reason_of
 from voyager_core.settings import Settings
 
 Connection = psycopg.Connection[Any]
@@ -86,15 +87,23 @@ def database_dsn(settings: Settings) -> str:
     if settings.database_url is not None:
         return settings.database_url.get_secret_value()
     file = embedded_dir(settings) / DSN_FILE
+    problem = "holds no address of one"
     try:
         dsn = file.read_text(encoding="utf-8").strip()
+        if dsn and "\0" not in dsn and conninfo_to_dict(dsn):
+            return dsn
+    except (FileNotFoundError, NotADirectoryError):
+        problem = "does not exist"
     except OSError as error:
-        msg = (
-            f"no database: {file} does not exist; start the embedded PostgreSQL with "
-            "`voyager up`, or set VOYAGER_DATABASE_URL"
-        )
-        raise CatalogUnavailable(msg) from error
-    return dsn
+        problem = f"cannot be read: {reason_of(error, file)}"
+    except (UnicodeDecodeError, psycopg.ProgrammingError):
+        # The text of the error would show what the file holds.
+        pass
+    msg = (
+        f"no database: {file} {problem}; start the embedded PostgreSQL with `voyager up`, or set "
+        "VOYAGER_DATABASE_URL"
+    )
+    raise CatalogUnavailable(msg)
 
 
 def dagster_dsn(settings: Settings) -> str:

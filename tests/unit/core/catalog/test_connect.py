@@ -129,3 +129,31 @@ def test_reading_the_catalog_loads_neither_polars_nor_dagster():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n",
+        b"hunter2",
+        b"postgresql://u:hunter2%zz@h/d",
+        b"\xff\xfehunter2",
+        b"host=a\0hunter2",
+        None,
+    ],
+)
+def test_a_dsn_file_that_holds_no_address_is_told_without_its_content(tmp_path, content):
+    settings = Settings(_env_file=None, data_dir=tmp_path)
+    file = tmp_path / "postgres" / "dsn"
+    file.parent.mkdir()
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_bytes(content)
+    with pytest.raises(
+        CatalogUnavailable, match=r"dsn (cannot be read|holds no address)"
+    ) as caught:
+        database_dsn(settings)
+    assert "hunter2" not in str(caught.value)
+    assert "voyager up" in str(caught.value)
