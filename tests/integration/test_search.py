@@ -628,28 +628,32 @@ def decade(postgres_server):
         yield conn
 
 
+NEWEST = {
+    "all": (SearchQuery("common"), lambda i: i > 0),
+    "a third": (SearchQuery("third"), lambda i: i % 3 == 0),
+    "two words": (SearchQuery("third fiftieth"), lambda i: i % 150 == 0),
+    "excluded": (SearchQuery("third -fiftieth"), lambda i: i % 3 == 0 and i % 50),
+    "category": (SearchQuery("third", categories=[3000]), lambda i: i % 21 == 0),
+    "episode": (SearchQuery("third", episode=2), lambda i: i % 3 == 0 and i % 5 == 1),
+    "young": (SearchQuery("common", max_age=100), lambda i: i * 14 < 2400),
+    "old": (SearchQuery("third", min_age=500), lambda i: i % 3 == 0 and i * 14 > 12_000),
+    "between": (
+        SearchQuery("third", max_age=600, min_age=500),
+        lambda i: i % 3 == 0 and 12_000 < i * 14 < 14_400,
+    ),
+    "next page": (
+        SearchQuery("third", before=(NOW - timedelta(hours=14 * 2000), 1 << 40)),
+        lambda i: i % 3 == 0 and i >= 2000,
+    ),
+    "large": (SearchQuery("common", min_size=5900), lambda i: i >= 5900),
+    "small": (SearchQuery("common", max_size=3), lambda i: i <= 3),
+}
+
+
 @pytest.mark.usefixtures("counted")
-@pytest.mark.parametrize(
-    ("query", "fits"),
-    [
-        (SearchQuery("common"), lambda i: i > 0),
-        (SearchQuery("third"), lambda i: i % 3 == 0),
-        (SearchQuery("third fiftieth"), lambda i: i % 150 == 0),
-        (SearchQuery("third -fiftieth"), lambda i: i % 3 == 0 and i % 50),
-        (SearchQuery("third", categories=[3000]), lambda i: i % 21 == 0),
-        (SearchQuery("third", episode=2), lambda i: i % 3 == 0 and i % 5 == 1),
-        (SearchQuery("common", max_age=100), lambda i: i * 14 < 2400),
-        (SearchQuery("third", min_age=500), lambda i: i % 3 == 0 and i * 14 > 12_000),
-        (SearchQuery("third", max_age=600, min_age=500),
-         lambda i: i % 3 == 0 and 12_000 < i * 14 < 14_400),
-        (SearchQuery("third", before=(NOW - timedelta(hours=14 * 2000), 1 << 40)),
-         lambda i: i % 3 == 0 and i >= 2000),
-        (SearchQuery("common", min_size=5900), lambda i: i >= 5900),
-        (SearchQuery("common", max_size=3), lambda i: i <= 3),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_newest_weeks_hold_the_newest_matches(decade, monkeypatch, query, fits):
+@pytest.mark.parametrize("name", NEWEST)
+def test_newest_weeks_hold_the_newest_matches(decade, monkeypatch, name):
+    query, fits = NEWEST[name]
     monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
     expected = [f"r{i}" for i in range(1, 6001) if fits(i)]
     page = search(decade, replace(query, limit=1000))
