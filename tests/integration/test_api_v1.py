@@ -19,6 +19,7 @@ from tests.integration.api_support import BASE, add_releases, open_api, shared_d
 from tests.integration.api_uploads import Upload, index_uploads
 from voyager_api.routes.v1.api import openapi_document
 from voyager_api.routes.v1.common import cursor_of, place_of
+from voyager_core.catalog import search_statistics, search_ways
 from voyager_core.catalog.groups import record_water_marks
 
 pytestmark = pytest.mark.postgres
@@ -94,6 +95,37 @@ def test_pages_follow_each_other_without_an_end_while_releases_come_in(database,
             assert page["total"] is None
             seen += names(page)
         assert seen == [f"Release.Number.{at}.720p" for at in reversed(range(23))]
+
+
+def test_pages_go_on_where_a_search_looked_no_further(database, monkeypatch):
+    """A walk that ended with a short page has a next one, which begins where that ended."""
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: "walk")
+    monkeypatch.setattr(search_ways, "REACH_OF_WORDS", 10)
+    with open_api(database) as api:
+        kinds = ("720p" if at % 4 == 0 else "1080p" for at in range(24))
+        add_releases(api.conn, *(f"Release.Number.{at}.{kind}" for at, kind in enumerate(kinds)))
+        api.conn.execute("analyze release")
+        search_statistics.forget()
+        page = get(api, "/releases", limit=5, q="720p")
+        assert (page["total"], page["total_is_least"]) == (2, True)
+        seen = names(page)
+        while page["next"]:
+            page = get(api, "/releases", limit=5, q="720p", cursor=page["next"])
+            seen += names(page)
+        assert seen == [f"Release.Number.{at}.720p" for at in (20, 16, 12, 8, 4, 0)]
+
+
+def test_a_cursor_at_the_end_of_time_is_answered(database, monkeypatch):
+    monkeypatch.setattr(search_ways, "FEW_RELEASES", 10)
+    with open_api(database) as api:
+        add_releases(api.conn, *(f"Release.Number.{at}.720p" for at in range(30)))
+        api.conn.execute("analyze release")
+        search_statistics.forget()
+        for year, count in ((1, 0), (9999, 5)):
+            at = datetime(year, 12, 31, 23, 59, 59, tzinfo=UTC)
+            cursor = cursor_of("posted_at", at, 7)
+            page = get(api, "/releases", limit=5, q="number", cursor=cursor)
+            assert len(page["items"]) == count
 
 
 def test_a_cursor_is_of_one_order_only(api):

@@ -666,7 +666,8 @@ def test_newest_weeks_hold_the_newest_matches(decade, monkeypatch, name):
 def test_common_words_are_looked_for_in_few_weeks(decade, monkeypatch):
     monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
     plan = plan_of(decade, SearchQuery("third"))
-    assert set(re.findall(r"release_[a-z_]+", plan)) - {"release_id"} == {"release_tok"}
+    used = set(re.findall(r"release_[a-z_]+", plan)) - {"release_id"}
+    assert used == {"release_tok", "release_posted"}
     assert "ARRAY" in plan
     read = decade.execute("select count(*) from release where posted_at > %s",
                           [NOW - timedelta(days=200)]).fetchone()[0]  # fmt: skip
@@ -702,6 +703,48 @@ def test_what_the_newest_weeks_do_not_hold_is_looked_for_in_all(decade, monkeypa
         assert len(page.items) == 50
     finally:
         decade.execute("update release set tok = tok[1:1] where name = 'r5999'")
+
+
+@pytest.fixture
+def odd_times(decade):
+    """Releases that were stored after the statistics: of long ago, and by clocks far ahead."""
+    moments = {"ancient": -20_000, "early": -15_000, "ahead": 30, "far ahead": 25_000}
+    decade.execute(
+        "insert into release (release_key, generation, newsgroup_id, category, posted_at,"
+        " last_posted_at, listed_at, changed_at, files, segments, size_bytes, has_par2,"
+        " is_readable, group_ids, tok, name)"
+        " select 10000 + i, 0, 1, 5040, t, t, now(), now(), 1, 1, 1, false, true, array[7],"
+        " array[%s, %s], name from unnest(%s::text[], %s::integer[]) with ordinality"
+        " as new (name, days, i), lateral (select now() + make_interval(days => days) as t) as p",
+        [*map(token_hash, ("common", "third")), list(moments), list(moments.values())],
+    )
+    yield
+    decade.execute("delete from release where release_key > 10000")
+
+
+@pytest.mark.usefixtures("counted", "odd_times")
+@pytest.mark.parametrize("text", ["third", "common third"])
+def test_weeks_lose_neither_the_oldest_nor_what_clocks_ahead_posted(decade, monkeypatch, text):
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
+    newest = names(search(decade, SearchQuery(text, limit=4)))
+    assert newest == ["far ahead", "ahead", "r3", "r6"]
+    assert names(search(decade, SearchQuery(text, max_age=3, limit=3))) == newest[:3]
+    assert names(search(decade, SearchQuery(text, min_age=3, limit=1))) == ["r6"]
+    between = (datetime.now(UTC) + timedelta(days=60), 1)
+    assert names(search(decade, SearchQuery(text, before=between, limit=2))) == ["ahead", "r3"]
+    last = (NOW - timedelta(hours=14 * 5999), 1)
+    found = names(search(decade, SearchQuery(text, before=last)))
+    assert found == ["r6000", "early", "ancient"]
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_filter_that_only_old_releases_fit_is_answered_whole(decade, monkeypatch):
+    """Most weeks would have to be asked for, which is when their keys help no more."""
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
+    monkeypatch.setattr(module, "_A_PAGE", 10)
+    page = search(decade, SearchQuery("third", min_size=5980, categories=[5000]))
+    expected = [f"r{i}" for i in range(5980, 6001) if i % 3 == 0 and i % 7]
+    assert (names(page), page.is_least) == (expected, False)
 
 
 def test_statistics_are_not_read_at_every_search(big):

@@ -26,6 +26,7 @@ from voyager_core.catalog.search_ways import (
     place_key,
     weeks_of,
 )
+from voyager_core.catalog.search_weeks import ahead_of
 from voyager_core.domain.tokens import token_hash
 
 # As in the index of words; see `_place_key` and `search_weeks.keys_of_weeks`.
@@ -125,12 +126,20 @@ def _through_index(request: Request, *, by_group: bool) -> str:
 
 
 def _through_weeks(request: Request) -> str:
-    """By the lists of words and of the newest weeks."""
+    """By the lists of words and of the newest weeks; what clocks far ahead posted is walked."""
     _add_categories(request)
     where = request.where
+    where.values["ahead"] = ahead_of(request.now)
     weeks = f"{_PLACES} operator(pg_catalog.&&) %(weeks)s::bigint[]"
-    found = _listed(request, [*where.words, weeks], where.groups)
-    return f"{found} order by at desc, release_id desc limit %(most)s"
+    # The last stretch of weeks may reach beyond that moment.
+    found = _listed(
+        request, [*where.words, weeks], [*where.groups, "r.posted_at <= %(ahead)s::timestamptz"]
+    )
+    ahead = _seen(request, "r.posted_at > %(ahead)s::timestamptz")
+    return (
+        f"select release_id, at from (({found}) union all ({ahead})) as found"
+        " order by at desc, release_id desc limit %(most)s"
+    )
 
 
 def _listed(request: Request, lists: Sequence[str], others: Sequence[str]) -> str:

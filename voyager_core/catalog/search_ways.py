@@ -113,6 +113,8 @@ def weeks_of(request: Request, known: Statistics, effort: float = 1) -> Weeks | 
         # What a filter leaves out was read as well, so that looking further costs as much again.
         _MOST_NEAR / together,
     )
+    if effort > 1:
+        wanted = min(wanted, known.releases / 2)
     since, until = request.posted
     return newest_weeks(
         known.times, known.releases, wanted, now=request.now, since=since, until=until
@@ -120,10 +122,15 @@ def weeks_of(request: Request, known: Statistics, effort: float = 1) -> Weeks | 
 
 
 def may_read_lists(request: Request, known: Statistics) -> bool:
-    """Tells whether the lists of words may be read to their ends: few releases have all of them."""
+    """Tells whether the lists of words may be read to their ends, after weeks held too little.
+
+    Without a filter few releases can have all words; with one they may be many.
+    """
     where, shares = request.where, _word_shares(request.terms.required_hashes, known)
-    is_plain = not (where.conditions or where.groups or request.spans)
-    return is_plain and known.releases * min(shares) * _JOINED_COST <= _MOST_JOINED
+    cost = min(shares) * _JOINED_COST
+    if where.conditions or where.groups or where.ages or request.spans:
+        cost += _product(shares) * _INDEX_COST
+    return known.releases * cost <= _MOST_JOINED
 
 
 def choose_way(request: Request, known: Statistics) -> str:

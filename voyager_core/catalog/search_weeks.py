@@ -34,6 +34,11 @@ class Weeks:
     is_whole: bool
 
 
+def ahead_of(now: datetime) -> datetime:
+    """Returns the moment after which only clocks far ahead post: no week is asked for there."""
+    return now + _SLACK
+
+
 def keys_of_weeks(first: datetime, last: datetime) -> list[int]:
     """Returns what the index of words holds of the weeks from one moment to another.
 
@@ -59,6 +64,8 @@ def newest_weeks(
 ) -> Weeks | None:
     """Returns the newest weeks that hold about so many releases; None when most do.
 
+    What was posted after `ahead_of(now)` is not among them.
+
     Args:
         bounds: times of posting, ascending, between which equal shares of all releases lie.
         releases: how many there are.
@@ -70,16 +77,18 @@ def newest_weeks(
     if len(bounds) < _LEAST_BOUNDS:
         return None
     parts = len(bounds) - 1
-    upper = max(now, bounds[-1]) + _SLACK
-    if until is not None:
-        upper = min(upper, until + _SLACK)
-    top = parts if until is None else max(0, bisect_left(bounds, upper) - 1)
+    upper = ahead_of(now)
+    if until is not None and until < now:
+        upper = until + _SLACK
+    top = max(0, bisect_left(bounds, upper) - 1)
     lowest = 0 if since is None else max(0, bisect_left(bounds, since) - 1)
     first = int(top - wanted / releases * parts)
     is_whole = first <= lowest
     if since is None and wanted > releases / 2:
         return None
-    start = since - _SLACK if is_whole and since is not None else bounds[max(0, first)]
+    # History is stored below the oldest time that is known.
+    oldest = _EPOCH if since is None else since - _SLACK
+    start = oldest if is_whole else bounds[first]
     keys = keys_of_weeks(start, max(upper, start))
     held = (top - max(lowest, first, 0)) / parts * releases
     return Weeks(keys, max(held, releases / parts), is_whole)

@@ -82,3 +82,33 @@ def test_what_is_asked_for_lies_beyond_all_that_is_there():
     weeks = newest_weeks(BOUNDS, 100_000, 2_000, now=NOW, since=NOW + timedelta(days=90), until=NOW)
     assert weeks is not None
     assert weeks.is_whole
+
+
+@pytest.mark.parametrize("until", [BOUNDS[2], BOUNDS[0], BOUNDS[0] - timedelta(days=200)], ids=str)
+def test_what_is_older_than_the_statistics_is_asked_for_when_all_is(until):
+    """History is stored below the oldest time that the statistics saw."""
+    weeks = newest_weeks(BOUNDS, 100_000, 10_000, now=NOW, until=until)
+    assert weeks is not None
+    assert weeks.is_whole
+    assert stored(BOUNDS[0] - timedelta(days=700)) & set(weeks.keys)
+    assert stored(datetime(1970, 1, 1, tzinfo=UTC)) & set(weeks.keys)
+
+
+def test_the_first_and_the_last_moment_of_all_are_no_errors():
+    until = datetime.min.replace(tzinfo=UTC)
+    assert newest_weeks(BOUNDS, 100_000, 10_000, now=NOW, until=until) is not None
+    until = datetime.max.replace(tzinfo=UTC)
+    weeks = newest_weeks(BOUNDS, 100_000, 10_000, now=NOW, until=until)
+    assert weeks == newest_weeks(BOUNDS, 100_000, 10_000, now=NOW)
+
+
+def test_a_clock_that_was_far_ahead_neither_adds_keys_nor_moves_the_weeks():
+    plain = newest_weeks(BOUNDS, 100_000, 10_000, now=NOW)
+    assert plain is not None
+    for count in (1, 30):
+        ahead = (*BOUNDS[count:], *[datetime(2105, 1, 1, tzinfo=UTC)] * count)
+        weeks = newest_weeks(ahead, 100_000, 10_000, now=NOW)
+        assert weeks is not None
+        assert len(weeks.keys) <= len(plain.keys) + 8
+        assert stored(NOW) & set(weeks.keys)
+        assert weeks.releases == pytest.approx(10_000, rel=0.21)

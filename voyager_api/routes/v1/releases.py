@@ -103,7 +103,9 @@ def releases(
     before = place_of(cursor, order) if cursor else None
     with asked.admitted() as conn:
         page = search(conn, replace(query, before=before, limit=limit))
-    last = page.items[-1] if page.items and page.total > len(page.items) else None
+    # A search that looked no further goes on from what it found.
+    goes_on = page.is_least or page.total > len(page.items)
+    last = page.items[-1] if page.items and goes_on else None
     document = ReleasePage(
         total=page.total if before is None else None,
         total_is_least=page.is_least if before is None else None,
