@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import json
 import math
 import re
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from voyager_core.cli.arguments import text, whole_number
-from voyager_core.cli.output import printable, readable_size, table
+from voyager_core.cli.output import json_text, printable, printable_lines, readable_size, table
 from voyager_core.errors import PermanentError, VoyagerError
 from voyager_core.settings import Settings, load_settings
 
@@ -76,7 +75,7 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         for each in rows:
             print(
-                json.dumps(
+                json_text(
                     {
                         "group": each.span.group,
                         "low": each.span.low,
@@ -170,7 +169,7 @@ def _converse(session: "Session", options: argparse.Namespace) -> int:
         try:
             _answer(session, statement, options)
         except VoyagerError as error:
-            print(f"voyager: {error}", file=sys.stderr)
+            print(f"voyager: {printable_lines(str(error))}", file=sys.stderr)
             code = 1
             if not sys.stdin.isatty():
                 break
@@ -220,11 +219,13 @@ def _answer(session: "Session", query: str, options: argparse.Namespace) -> None
     names, rows = session.query(query)
     if options.json:
         for row in as_rows(names, rows):
-            print(json.dumps(_json(row), ensure_ascii=False, allow_nan=False))
+            print(json_text(_json(row), allow_nan=False))
     elif options.csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(rows)
+        # A program gets the values as they are.
+        clean = _printable_row if sys.stdout.isatty() else list
+        writer.writerow(clean(names))
+        writer.writerows(clean(row) for row in rows)
     elif names:
         print(table([printable(name) for name in names], _cells(rows)))
         print(f"{len(rows)} rows", file=sys.stderr)
@@ -241,6 +242,10 @@ def _json(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _printable_row(row: Iterable[object]) -> list[str]:
+    return ["" if cell is None else printable(str(cell)) for cell in row]
 
 
 def _cells(rows: Iterable[tuple[Any, ...]]) -> list[tuple[object, ...]]:

@@ -1,11 +1,11 @@
 """`voyager replay` and `voyager bench`: the header pass without a database or a server."""
 
 import argparse
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 from voyager_core.cli.arguments import newsgroup, whole_number
+from voyager_core.cli.output import json_text
 
 MOST_LINES = 1_000_000_000
 
@@ -79,7 +79,7 @@ def _replay(options: argparse.Namespace) -> int:
     if options.report is not None or options.against is not None:
         return _report(options)
     totals = replay(options.inputs, group=options.group, out=options.out)
-    print(json.dumps(totals, ensure_ascii=False, indent=None if options.json else 2))
+    print(json_text(totals, indent=None if options.json else 2))
     return 0
 
 
@@ -101,7 +101,7 @@ def _report(options: argparse.Namespace) -> int:
     )
     changed = () if earlier is None else changes(earlier, report)
     if options.json:
-        print(json.dumps(shown(report, changed), ensure_ascii=False))
+        print(json_text(shown(report, changed)))
     else:
         print(text_of(report, changed, earlier))
     if options.report is not None and options.report.name:

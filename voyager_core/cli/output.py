@@ -1,7 +1,10 @@
 """Tables and sizes as a terminal shows them."""
 
+import json
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -22,6 +25,8 @@ def printable(text: str) -> str:
 
     Names come from strangers: an escape sequence in one must not reach the terminal.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         character if unicodedata.category(character)[0] != "C" else "\N{REPLACEMENT CHARACTER}"
         for character in text
@@ -31,6 +36,15 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """Returns text of several lines, each printable."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def json_text(value: object, **options: Any) -> str:
+    """Returns a value as `json.dumps` writes it, readable to a program and harmless to a terminal.
+
+    Escaped it means the same; for a program names stay as they are, which is shorter.
+    """
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return json.dumps(value, ensure_ascii=terminal, **options)
 
 
 def shortened(text: str, length: int = 60) -> str:

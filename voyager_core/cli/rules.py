@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voyager_core.cli.arguments import limit, text
-from voyager_core.cli.output import printable, readable_size, table
+from voyager_core.cli.output import json_text, printable, readable_size, table
 from voyager_core.errors import PermanentError, reason_of
 from voyager_core.settings import load_settings
 
@@ -93,7 +93,7 @@ def _list(options: argparse.Namespace) -> int:
             ],
             "rejected": {each.reason: each.articles for each in rejects},
         }
-        print(json.dumps(found, ensure_ascii=False))
+        print(json_text(found))
         return 0
     print(f"rule set {now.version} is in force ({now.digest[:12]})\n")
     names = ("rule", "state", "articles", "files", "stale_ranges", "drops")
@@ -143,7 +143,7 @@ def _show(options: argparse.Namespace) -> int:
         # The digests say nothing to a person.
         found["looks_at"] = {"blocked_digests": len(now.blocked_digests)}
     if options.json:
-        print(json.dumps(found, ensure_ascii=False, default=str))
+        print(json_text(found, default=str))
         return 0
     print(f"{rule} ({found['state']}): {found['drops']}")
     for name, value in found["looks_at"].items():
@@ -189,7 +189,7 @@ def _diff(options: argparse.Namespace) -> int:
         raise PermanentError(msg)
     found = diff_rules(captured, before, after)
     if options.json:
-        print(json.dumps(_as_json(found, before, after), ensure_ascii=False, default=str))
+        print(json_text(_as_json(found, before, after), default=str))
         return 0
     _print_diff(found, options.limit)
     return 0
@@ -247,7 +247,7 @@ def _retract(options: argparse.Namespace) -> int:
     articles, files = numbers
     if options.json:
         found = {"rule": rule, "rules_version": now.version, "dry_run": options.dry_run}
-        print(json.dumps({**found, "ranges": ranges, "articles": articles, "files": files}))
+        print(json_text({**found, "ranges": ranges, "articles": articles, "files": files}))
         return 0
     stale_text = f"{articles:,} articles of {files:,} files in {ranges:,} ranges"
     if options.dry_run:
@@ -273,7 +273,7 @@ def _restore(options: argparse.Namespace) -> int:
     with catalog_session(load_settings(options.env_file)) as conn:
         now = restore_rule(conn, options.rule)
     if options.json:
-        print(json.dumps({"rule": options.rule, "rules_version": now.version}))
+        print(json_text({"rule": options.rule, "rules_version": now.version}))
         return 0
     print(f"{options.rule} is in force from now on (rule set {now.version})")
     return 0

@@ -55,3 +55,34 @@ def test_a_notebook_is_not_written_over_a_folder(run, tmp_path):
     ran = run("notebook", "--export", str(tmp_path))
     assert (ran.code, ran.out) == (1, "")
     assert "is a folder" in ran.err
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]])
+def test_what_strangers_wrote_does_not_act_on_a_terminal(run, monkeypatch, form):
+    query = "select '\x1b[31m' as \"a\x1b[2J\", ['\u202e'] as b, 7 as c"
+    screen = Screen()
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", screen)
+        assert run("sql", query, *form).code == 0
+    assert "7" in screen.getvalue()
+    assert not {"\x1b", "\u202e"} & set(screen.getvalue())
+
+
+def test_values_are_as_they_are_where_a_program_reads_them(run):
+    ran = run("sql", "select '\x1b\u202e' as a", "--csv")
+    assert ran.out == "a\n\x1b\u202e\n"
+    ran = run("sql", "select '\x1b\u202e' as a", "--json")
+    assert json.loads(ran.out) == {"a": "\x1b\u202e"}
+
+
+def test_a_wrong_statement_of_several_cannot_act_on_a_terminal(run, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO('select "\x1b[31m";\n'))
+    ran = run("sql")
+    assert ran.code == 1
+    assert ran.err.startswith("voyager: ")
+    assert "\x1b" not in ran.err
