@@ -43,11 +43,11 @@ def test_keys_are_listed_without_themselves_and_revoked_by_number(voyager, catal
     assert "no good key" in again.err
 
 
-@pytest.mark.parametrize("number", ["99999999999999999999", "0", "-1"])
+@pytest.mark.parametrize("number", ["999", "9223372036854775807"])
 def test_a_key_number_that_never_was_is_an_error(voyager, number):
-    ran = voyager("keys", "revoke", "--", number)
+    ran = voyager("keys", "revoke", number)
     assert ran.code == 1
-    assert number in ran.err
+    assert f"no good key with number {number}" in ran.err
 
 
 @pytest.mark.parametrize("label", ["", "  ", "a\nb", "\x1b[31m", "\udcff", "x" * 101, "a\u202eb"])
