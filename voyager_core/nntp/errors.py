@@ -162,7 +162,7 @@ def refusal(*, asked: str, server: str, code: int, text: str, login: bool = Fals
     if says_too_many(text) and code in {400, 480, 481, 482, 502}:
         kind = TooManyConnections
         advice = "ask for fewer (?connections= in the news URL) or close other programs that use it"
-    elif code == 502 and (login or _LOGIN.search(text)):
+    elif (login and code == 480) or (code == 502 and (login or _LOGIN.search(text))):
         kind, advice = _BY_CODE[481]
     elif code == 400 and _IDLE.search(text):
         kind, advice = Cut, "the connection was idle too long; it is opened again"

@@ -78,3 +78,11 @@ def test_each_class_says_whether_another_try_makes_sense(kind, base):
     assert issubclass(kind, base)
     other = PermanentError if base is TransientError else TransientError
     assert not issubclass(kind, other)
+
+
+def test_who_has_sent_a_login_is_not_told_to_give_one():
+    asked = {"asked": "AUTHINFO PASS", "server": "news.example:563", "code": 480, "text": "no"}
+    refused = refusal(**asked, login=True)
+    assert isinstance(refused, errors.AuthFailed)
+    assert "check user and password" in str(refused)
+    assert "put user and password" in str(refusal(**asked))
