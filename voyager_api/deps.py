@@ -13,6 +13,7 @@ from typing import Annotated, Final
 
 import psycopg
 from fastapi import Depends, Request
+from starlette.requests import ClientDisconnect
 
 from voyager_api.metrics import Metrics
 from voyager_api.newznab.errors import incorrect_parameter
@@ -207,7 +208,7 @@ async def read_parameters(request: Request) -> Parameters:
     """Returns the parameters of the address and of a form body, whatever the method.
 
     Raises:
-        NewznabError: 201 for a body that is larger than any request.
+        NewznabError: as `_read_body`.
     """
     parameters = Parameters.from_query(request.scope["query_string"], await _read_body(request))
     note_parameters(request.scope, parameters)
@@ -218,19 +219,27 @@ async def read_form(request: Request) -> Form:
     """Returns the fields of a form's body; those of the address do not count.
 
     Raises:
-        NewznabError: 201 for a body that is larger than any request.
+        NewznabError: as `_read_body`.
     """
     return Form.from_query(await _read_body(request))
 
 
 async def _read_body(request: Request) -> bytes:
+    """Returns the body of a form.
+
+    Raises:
+        NewznabError: 201 for one that is larger than any request, or whose client left.
+    """
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = bytearray()
     if request.method == "POST" and content_type == "application/x-www-form-urlencoded":
-        async for piece in request.stream():
-            body += piece
-            if len(body) > _MAX_BODY:
-                raise incorrect_parameter("body")
+        try:
+            async for piece in request.stream():
+                body += piece
+                if len(body) > _MAX_BODY:
+                    raise incorrect_parameter("body")
+        except ClientDisconnect:
+            raise incorrect_parameter("body") from None
     return bytes(body)
 
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,38 @@ def test_a_body_without_end_is_answered_and_the_connection_closed(served):
     assert answered[0].startswith(b"HTTP/1.1 200")
     assert b"Connection: close" in answered
     assert b"<caps>" in body
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/api?t=caps", b"Content-Length: 100\r\n\r\nq=1"),
+        ("/api/v1/releases", b"Content-Length: 100\r\n\r\nq=1"),
+        ("/login", b"Content-Length: 100\r\n\r\nname=1"),
+        ("/rss", b"Transfer-Encoding: chunked\r\n\r\n5\r\nq=1&a\r\nzz\r\n\r\n"),
+    ],
+)
+def test_a_client_that_leaves_amid_its_form_is_no_fault_of_the_server(served, path, sent):
+    process, key, _ = served
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: {key}\r\n"
+        "Content-Type: application/x-www-form-urlencoded\r\n"
+    )
+    logged = len(process.log)
+    with socket.create_connection((LOOPBACK, process.port), timeout=30) as connection:
+        connection.sendall(head.encode() + sent)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
+            pass
+    # What is asked for afterwards is logged afterwards.
+    process.send(b"GET /healthz HTTP/1.0\r\n\r\n")
+    give_up = time.monotonic() + 30
+    while not any("/healthz" in line for line in process.log[logged:]):
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    log = "".join(process.log[logged:])
+    assert "Traceback" not in log
+    assert "ERROR" not in log
 
 
 def test_requests_on_one_connection_are_answered_in_turn(served):
