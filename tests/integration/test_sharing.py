@@ -140,7 +140,11 @@ def test_a_setting_divides_the_account_otherwise():
 
 
 @pytest.mark.parametrize(
-    "text", ["tail", "tail=9-2", "nobody=1-2", "tail=60-70", "tail=-1-2", "x" * 99]
+    "text",
+    [
+        *("tail", "tail=9-2", "nobody=1-2", "tail=60-70", "tail=-1-2", "x" * 99),
+        *("tail=1-2,tail=3-4", "tail=\uff11-2"),
+    ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(text):
     with pytest.raises(SettingsError, match="VOYAGER_NEWS__SHARES"):

@@ -31,7 +31,7 @@ TAIL, HISTORY, PROBE, FETCHER = "tail", "history", "probe", "fetcher"
 PURPOSES = (TAIL, HISTORY, PROBE)
 # A fetcher works for the passes over history; as long as one is there, they open nothing.
 _WORKS_FOR = {FETCHER: HISTORY}
-_SHARE = re.compile(r"(?P<purpose>[a-z]+)=(?P<low>\d{1,3})-(?P<high>\d{1,3})")
+_SHARE = re.compile(r"(?P<purpose>[a-z]+)=(?P<low>\d{1,3})-(?P<high>\d{1,3})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class Shares:
         """
         tail = max(1, total // 10)
         bounds = {TAIL: (tail, tail), HISTORY: (1, total), PROBE: (0, max(1, total // 5))}
+        named: set[str] = set()
         for part in filter(None, (text or "").replace(" ", "").split(",")):
             match = _SHARE.fullmatch(part)
             if match is None or match["purpose"] not in bounds:
@@ -64,6 +65,10 @@ class Shares:
             if low > high:
                 msg = f"VOYAGER_NEWS__SHARES has {part!r}: the least is above the most"
                 raise SettingsError(msg)
+            if match["purpose"] in named:
+                msg = f"VOYAGER_NEWS__SHARES has {match['purpose']} twice"
+                raise SettingsError(msg)
+            named.add(match["purpose"])
             bounds[match["purpose"]] = (low, high)
         least = sum(low for low, _ in bounds.values())
         if text and least > total:
