@@ -123,6 +123,7 @@ def _state_of(release: "Release") -> str:
 def _nzb(options: argparse.Namespace) -> int:
     from voyager_core.catalog.releases import chunks, get_release
     from voyager_core.cli.session import catalog_session
+    from voyager_core.domain.category_names import category_label
     from voyager_core.nzb.writer import build_nzb
 
     with catalog_session(load_settings(options.env_file)) as conn:
@@ -130,7 +131,9 @@ def _nzb(options: argparse.Namespace) -> int:
         if release is None:
             msg = f"there is no release {shortened(options.release)}; see `voyager search`"
             raise PermanentError(msg)
-        sys.stdout.buffer.write(build_nzb(release, chunks(conn, release.release_id)))
+        payloads = chunks(conn, release.release_id)
+    category = category_label(release.category)
+    sys.stdout.buffer.write(build_nzb(release, payloads, category=category))
     return 0
 
 

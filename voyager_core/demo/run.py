@@ -103,7 +103,8 @@ def _run(terminal: Terminal, installation: Installation, truth: Truth) -> Outcom
     show_materialised(terminal, addresses)
     matched = match(truth, outcome.found)
     first = next((one for release in truth.releases for one in matched[release.slug]), None)
-    show_use(terminal, addresses, api, news=f"127.0.0.1:{state.news_port}", found=first)
+    news = f"127.0.0.1:{state.news_port}"
+    show_use(terminal, addresses, api, news=news, found=first, data_dir=data_dir)
     return outcome
 
 

@@ -1,7 +1,9 @@
 """What the demo prints: progress while it indexes, and what was found in the end."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from voyager_core.catalog.progress import GroupStatus
 from voyager_core.demo.client import Newznab
@@ -97,7 +99,13 @@ def show_materialised(terminal: Terminal, addresses: Addresses) -> None:
 
 
 def show_use(
-    terminal: Terminal, addresses: Addresses, api: Newznab, *, news: str, found: FoundRelease | None
+    terminal: Terminal,
+    addresses: Addresses,
+    api: Newznab,
+    *,
+    news: str,
+    found: FoundRelease | None,
+    data_dir: Path,
 ) -> None:
     """Writes where to look at it, and how to fetch an NZB."""
     terminal.line()
@@ -108,4 +116,9 @@ def show_use(
         terminal.line()
         terminal.line("Fetch an NZB:")
         terminal.line(f"  curl -o demo.nzb '{api.url(t='get', id=found.public_id)}'")
+        terminal.line("or on the command line, whose commands need to know the demo's data:")
+        folder = shlex.quote(str(data_dir.absolute()))
+        terminal.line(
+            f"  VOYAGER_DATA_DIR={folder} .venv/bin/voyager nzb {found.public_id} > demo.nzb"
+        )
     terminal.line()

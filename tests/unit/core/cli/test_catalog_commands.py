@@ -113,6 +113,7 @@ def test_an_nzb_has_every_segment_and_nothing_else_is_printed(voyager, catalog):
     ]
     assert len(segments) == 12
     assert set(segments) == upload.message_ids
+    assert '<meta type="category">TV &gt; HD</meta>' in ran.out
 
 
 @pytest.mark.parametrize("number", ["", "0123456789abcdef00", "x", "\x1b[31m", "9" * 5000])

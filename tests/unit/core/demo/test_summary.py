@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -101,11 +102,16 @@ def test_nothing_found_is_told_without_a_table():
 def test_the_command_that_fetches_an_nzb_has_the_key_and_the_id():
     api = Newznab("http://127.0.0.1:8484", "key")
     addresses = Addresses(dagster="http://127.0.0.1:3000", api=api.base)
-    text = written(lambda t: show_use(t, addresses, api, news="127.0.0.1:119", found=ONE))
+    folder = Path("/home/some one/demo")
+    text = written(
+        lambda t: show_use(t, addresses, api, news="127.0.0.1:119", found=ONE, data_dir=folder)
+    )
     assert (
         f"curl -o demo.nzb 'http://127.0.0.1:8484/api?t=get&id={ONE.public_id}&apikey=key'" in text
     )
     assert "http://127.0.0.1:3000" in text
+    # Without the folder a command would look into another catalog, which is empty.
+    assert f"VOYAGER_DATA_DIR='/home/some one/demo' .venv/bin/voyager nzb {ONE.public_id}" in text
     assert "curl" not in written(
-        lambda t: show_use(t, addresses, api, news="127.0.0.1:119", found=None)
+        lambda t: show_use(t, addresses, api, news="127.0.0.1:119", found=None, data_dir=folder)
     )
