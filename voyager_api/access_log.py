@@ -3,14 +3,19 @@
 import logging
 import re
 from typing import Final
-from urllib.parse import unquote_plus
 
 from starlette.types import Scope
+
+from voyager_api.newznab.parameters import decode
 
 SECRET_PARAMETERS: Final = frozenset({"apikey", "api_token", "r", "key", "password"})
 _BLOT: Final = "REDACTED"
 # A key that stands where none is read, such as behind `passkey=`; see catalog.keys.KEY_BYTES.
-_KEY: Final = re.compile("(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
+# Its digits may be encoded, and so may be what stands before it.
+_KEY: Final = re.compile(
+    "(?:(?<![0-9a-f])|(?<=%[0-9a-f]{2}))(?:[0-9a-f]|%(?:25)*(?:3[0-9]|[46][1-6])){32}(?![0-9a-f])",
+    re.IGNORECASE,
+)
 _SEPARATOR: Final = re.compile(r"([?&;\s])")
 # A link in a parameter is encoded once more, and so is everything in a path.
 _EQUALS: Final = re.compile("=|%(?:25)*3D", re.IGNORECASE)
@@ -44,7 +49,7 @@ def _redact_piece(piece: str) -> str:
 
 def _is_secret(name: str) -> bool:
     for _ in range(_MAX_DECODINGS):
-        name = unquote_plus(name)
+        name = decode(name.encode())
     plain = "".join(filter(str.isprintable, name))
     last = re.split(r"[?&;/]", plain)[-1]
     return last.strip().lower().removesuffix("[]") in SECRET_PARAMETERS

@@ -43,7 +43,7 @@ class Parameters:
             for part in query.split(b"&")[:_MAX_PAIRS]
             if part
         ]
-        return cls((_decode(name), _decode(value)) for name, value in pairs)
+        return cls((decode(name), decode(value)) for name, value in pairs)
 
     def first(self, *names: str) -> str:
         """Returns the first value of the first of these names that has one, else ""."""
@@ -105,7 +105,8 @@ def wants_json(parameters: Parameters) -> bool:
     return parameters.first("o").lower() == "json"
 
 
-def _decode(encoded: bytes) -> str:
+def decode(encoded: bytes) -> str:
+    """Returns a name or a value that is percent-encoded, in UTF-8 or else Windows-1252."""
     raw = unquote_to_bytes(encoded.replace(b"+", b" "))
     try:
         return raw.decode()
