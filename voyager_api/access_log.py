@@ -13,7 +13,8 @@ _BLOT: Final = "REDACTED"
 # A key that stands where none is read, such as behind `passkey=`; see catalog.keys.KEY_BYTES.
 # Its digits may be encoded, and so may be what stands before it.
 _KEY: Final = re.compile(
-    "(?:(?<![0-9a-f])|(?<=%[0-9a-f]{2}))(?:[0-9a-f]|%(?:25)*(?:3[0-9]|[46][1-6])){32}(?![0-9a-f])",
+    r"(?:(?<![0-9a-f])|(?<=%[0-9a-f]{2})|(?<=%25[0-9a-f]{2})|(?<=%2525[0-9a-f]{2}))"
+    r"(?:[0-9a-f]|%(?:25)*(?:3[0-9]|[46][1-6])){32}(?![0-9a-f])",
     re.IGNORECASE,
 )
 _SEPARATOR: Final = re.compile(r"([?&;\s])")
