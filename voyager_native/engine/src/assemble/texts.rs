@@ -276,7 +276,8 @@ mod tests {
     #[test]
     fn keys_that_are_alike_in_some_bits_are_found_at_once() {
         const KEYS: u64 = 5000;
-        for shift in [0, 12, 24, 40, 51] {
+        // Every map draws keys of its own, so that a weakness of some shows at last.
+        for shift in [0, 12, 24, 40, 51].repeat(40) {
             let mut map = KeyMap::new();
             for key in 0..KEYS {
                 map.insert(key << shift, key as u32);
