@@ -181,6 +181,8 @@ def test_long_results_have_pages(database):
         assert "/voyager/?q=release" in second.addresses
         assert second.tags.count("tr") == 11
         assert api.client.get("/?q=release&offset=abc").status_code == 200
+        beyond = Page(api.client.get("/?q=release&offset=99999999").text)
+        assert "/voyager/?q=release&offset=50" in beyond.addresses
 
 
 def test_the_page_of_a_release_tells_its_facts(api):

@@ -190,7 +190,7 @@ def _found(conn: Connection, services: Services, asked: filters.Filters) -> dict
         else [],
         "releases": [views.row_of(release, now) for release in page.items],
         "next_page": asked.page_after(page.total),
-        "previous_page": asked.page_before(),
+        "previous_page": asked.page_before(page.total),
     }
 
 

@@ -84,11 +84,15 @@ class Filters:
         following = self.offset + PAGE_SIZE
         return replace(self, offset=following).address if following < total else ""
 
-    def page_before(self) -> str:
-        """Returns the query string of the page before, "" on the first."""
+    def page_before(self, total: int) -> str:
+        """Returns the query string of the page before, "" on the first.
+
+        Before a page beyond the end comes the last one that holds something.
+        """
         if not self.offset:
             return ""
-        return replace(self, offset=max(0, self.offset - PAGE_SIZE)).address
+        last = max(0, total - 1) // PAGE_SIZE * PAGE_SIZE
+        return replace(self, offset=max(0, min(self.offset - PAGE_SIZE, last))).address
 
     @property
     def address(self) -> str:
