@@ -142,9 +142,8 @@ def choose_way(request: Request, known: Statistics) -> str:
         return "both" if by_both else "index" if words else "place" if by_place else "walk"
     if by_place and not words and (place.episode is not None or place.airdate is not None):
         return "place"
-    shares = _word_shares(words, known)
-    if request.where.groups:
-        shares.append(_group_share(request, known))
+    of_words = _word_shares(words, known)
+    shares = [*of_words, *([_group_share(request, known)] if request.where.groups else [])]
     together = _product(shares)
     series = _share_of_place(place, known)
     filed = known.within(request.spans) if request.spans else 1.0
@@ -162,8 +161,7 @@ def choose_way(request: Request, known: Statistics) -> str:
         entries, found = min(rarest, series) * (len(words) + 1) * _ENTRY_COST, rarest * series
         costs["both"] = known.releases * (entries + found * _INDEX_COST)
     if (weeks := weeks_of(request, known)) is not None:
-        near = min(_word_shares(words, known)) * _WEEKLY_COST
-        near += _product(_word_shares(words, known)) * _NEAR_COST
+        near = min(of_words) * _WEEKLY_COST + _product(of_words) * _NEAR_COST
         costs["weeks"] = weeks.releases * near + len(weeks.keys) * _WEEK_COST
     # Categories of a search without words have an order of their own to walk by.
     met = together * series * (filed if words else 1.0)
