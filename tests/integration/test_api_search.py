@@ -278,6 +278,24 @@ def test_nz36_a_parent_finds_its_children_and_a_child_itself(api):
     assert SHOW not in api.titles(t="search", cat="5030")
 
 
+@pytest.mark.parametrize(
+    ("cat", "expected"),
+    [
+        ("2090", ["2000", "2045", "2090"]),
+        ("2030,2090", ["2000", "2045", "2090"]),
+        ("2045,2090", ["2000", "2045"]),
+        ("2000,2090", ["2000", "2045"]),
+    ],
+)
+def test_nz36_an_item_lists_the_trait_that_it_was_asked_by(api, cat, expected):
+    (item,) = api.feed(t="search", cat=cat).iter("item")
+    assert item.findtext("title") == FILM
+    values = [
+        attr.get("value") for attr in item.iter(f"{NS}attr") if attr.get("name") == "category"
+    ]
+    assert values == expected
+
+
 def test_titles_of_movies_music_and_books_are_words(api):
     assert api.titles(t="movie", q="mr robots", year="2019") == [FILM]
     assert api.titles(t="music", q="", artist="Some Band", album="First Album") == [ALBUM]

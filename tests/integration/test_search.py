@@ -138,6 +138,28 @@ def test_parent_category_means_all_its_children(catalog):
     assert find(catalog, "n5040", categories=[-5]) == []
 
 
+def test_a_category_that_is_a_trait_finds_what_has_it(catalog):
+    fill(
+        catalog,
+        {"name": "A.S01E01.German.1080p.WEB.x264-G", "source": "WEB", "language": "German"},
+        {"name": "B.S01E01.1080p.WEB-DL.H.265-G", "source": "WEB-DL"},
+        {"name": "C.S01E01.English.HEVC.720p-G", "language": "English", "category": 5030},
+        {"name": "D.2019.MULTi.x265-G", "language": "English, Multi", "category": 2040},
+        {"name": "E.2160p", "category": 5045},
+    )
+    a, b, c, d, e = (name for (name,) in catalog.execute("select name from release order by 1"))
+    assert find(catalog, categories=[5020]) == [a]
+    assert find(catalog, categories=[2010]) == [d]
+    assert find(catalog, categories=[5010]) == [a, b]
+    assert find(catalog, categories=[5090]) == [b, c]
+    assert find(catalog, categories=[2090, 5020]) == [a, d]
+    assert find(catalog, categories=[5045, 5020, 5090]) == [a, b, c, e]
+    assert find(catalog, categories=[5000, 5020]) == [a, b, c, e]
+    assert find(catalog, categories=[3060, 7060, 6090]) == []
+    assert find(catalog, "s01e01", categories=[5010], max_age=60) == [a, b]
+    assert find(catalog, categories=[5020], before=(NOW - timedelta(days=31), 1)) == []
+
+
 def test_season_and_episode(catalog):
     fill(
         catalog,

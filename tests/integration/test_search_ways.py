@@ -101,6 +101,8 @@ def test_common_word_walks_back_in_time(big):
         (SearchQuery(group="g7"), "release_feed"),
         (SearchQuery(min_size=5), "release_feed"),
         (SearchQuery(poster="x", categories=[5000]), "release_category_feed"),
+        (SearchQuery(categories=[5020]), "release_category_feed"),
+        (SearchQuery("unheardof", categories=[5090]), "release_tok"),
         (SearchQuery(max_age=12), "release_feed"),
         (SearchQuery("common", max_age=12), "release_posted"),
         (SearchQuery("-common"), "release_feed"),

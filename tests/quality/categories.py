@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from tests.quality.data import QualityData
 from tests.quality.names import half_of
 from tests.quality.report import Result, share
 from voyager_core.domain.category_names import CATEGORY_NAMES, parent_category
+from voyager_core.domain.category_traits import TRAITS, traits_of
 from voyager_core.domain.name_facts import facts_of
 
 _GOLDEN = Path(__file__).parents[1] / "golden" / "categories.tsv"
@@ -27,9 +29,18 @@ _OWN_NUMBERS = {
         7040: {5070},
     }
 }
-_FOREIGN = {2010, 3060, 5020}
-_OTHER = {8010, 8020, 5999}
+# Sites without a category for random names put them into this one.
+_UNSORTED = {8010: {8010, 8020}}
 _SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Filed:
+    """Where a name is filed, and the categories that it is in beside that one."""
+
+    title: str
+    category: int
+    traits: tuple[int, ...]
 
 
 def results(data: QualityData) -> Iterator[Result]:
@@ -49,30 +60,25 @@ def results(data: QualityData) -> Iterator[Result]:
 def _items(rows: list[dict[str, str]]) -> Iterator[Result]:
     if not rows:
         return
-    found = _categories([row["title"] for row in rows], [row["group"] for row in rows])
+    items = list(_filed(rows))
     listed = [{int(number) for number in row["categories"].split(",")} for row in rows]
     meant = [
         _in_our_numbers(numbers, row.get("source", ""))
         for row, numbers in zip(rows, listed, strict=True)
     ]
-    items = [(row["title"], category) for row, category in zip(rows, found, strict=True)]
     yield _main("main category of real items, numbers as they are", items, listed, bar=None)
     yield _main("main category of real items, numbers as the site means them", items, meant, 0.95)
     yield _sub("sub category of real items, numbers as they are", items, listed, bar=None)
-    yield _sub("sub category of real items, numbers as the site means them", items, meant, None)
-    # Foreign films and random names are filed by language or as misc only: that says nothing of
-    # the picture, or means the same.
-    told = [
-        (item, numbers)
-        for item, numbers in zip(items, meant, strict=True)
-        if not numbers & (_FOREIGN | _OTHER) or item[1] in numbers
-    ]
-    yield _sub(
-        "sub category of real items that are filed by their picture or form",
-        [item for item, _ in told],
-        [numbers for _, numbers in told],
-        bar=0.85,
-    )
+    yield _sub("sub category of real items, numbers as the site means them", items, meant, 0.85)
+
+
+def _filed(rows: list[dict[str, str]]) -> Iterator[_Filed]:
+    names, groups = ([row[column] for row in rows] for column in ("title", "group"))
+    facts = facts_of(pl.Series(names), pl.Series(groups), last_year=2030)
+    told = facts.select("category", "source", "language").iter_rows()
+    for name, (category, source, language) in zip(names, told, strict=True):
+        traits = traits_of(TRAITS, category, name=name, source=source, language=language)
+        yield _Filed(name, category, traits)
 
 
 def _categories(names: list[str], groups: list[str]) -> list[int]:
@@ -85,15 +91,15 @@ def _in_our_numbers(numbers: set[int], source: str) -> set[int]:
     for site, own in _OWN_NUMBERS.items():
         if site in source.lower():
             subs = {each for number in subs for each in own.get(number, {number})}
+    subs = {each for number in subs for each in _UNSORTED.get(number, {number})}
     return subs or numbers
 
 
-def _main(
-    name: str, items: list[tuple[str, int]], listed: list[set[int]], bar: float | None
-) -> Result:
+def _main(name: str, items: list[_Filed], listed: list[set[int]], bar: float | None) -> Result:
     failing, counted, right = [], Counter[int](), Counter[int]()
     confused: Counter[tuple[int, int]] = Counter()
-    for (title, category), numbers in zip(items, listed, strict=True):
+    for item, numbers in zip(items, listed, strict=True):
+        title, category = item.title, item.category
         half = half_of(title)
         counted[half] += 1
         mains = {parent_category(number) for number in numbers}
@@ -107,15 +113,13 @@ def _main(
     return share(name, failing, len(items), bar=bar, details=details)
 
 
-def _sub(
-    name: str, items: list[tuple[str, int]], listed: list[set[int]], bar: float | None
-) -> Result:
+def _sub(name: str, items: list[_Filed], listed: list[set[int]], bar: float | None) -> Result:
     failing = []
     confused: Counter[tuple[int, int]] = Counter()
-    for (title, category), numbers in zip(items, listed, strict=True):
-        if category not in numbers:
-            confused[max(numbers), category] += 1
-            failing.append(f"{title}: {category} instead of {sorted(numbers)}")
+    for item, numbers in zip(items, listed, strict=True):
+        if numbers.isdisjoint((item.category, *item.traits)):
+            confused[max(numbers), item.category] += 1
+            failing.append(f"{item.title}: {item.category} instead of {sorted(numbers)}")
     return share(name, failing, len(items), bar=bar, details=_confusion(confused))
 
 

@@ -22,12 +22,17 @@ _NAMESPACES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """Where an item is filed: `TV`/5000 and `HD`/5040; the child is None for a bare parent."""
+    """Where an item is filed: `TV`/5000 and `HD`/5040; the child is None for a bare parent.
+
+    Attributes:
+        traits: further numbers of the parent that were asked for and hold the item too.
+    """
 
     parent_id: int
     parent_name: str
     child_id: int | None = None
     child_name: str = ""
+    traits: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -37,7 +42,8 @@ class Category:
     @property
     def ids(self) -> tuple[int, ...]:
         """The parent first; Hydra shows the largest."""
-        return (self.parent_id,) if self.child_id is None else (self.parent_id, self.child_id)
+        child = () if self.child_id is None else (self.child_id,)
+        return (self.parent_id, *child, *self.traits)
 
 
 @dataclass(frozen=True, slots=True)

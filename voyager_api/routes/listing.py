@@ -1,5 +1,6 @@
 """From search requests to the catalog, and from its rows to what readers get."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from fastapi import Request, Response
@@ -15,6 +16,7 @@ from voyager_api.routes.access import Caller
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.releases import Release
 from voyager_core.catalog.search import SearchQuery, releases_of, search
+from voyager_core.domain.category_traits import traits_of
 
 TITLE = "Voyager"
 
@@ -28,7 +30,8 @@ def find(conn: Connection, services: Services, caller: Caller, request: SearchRe
     if request.matches_nothing:
         return Feed(TITLE, offset=request.offset)
     total, releases = _page(conn, services, caller, to_query(request))
-    return Feed(TITLE, tuple(map(to_item, releases)), total=total, offset=request.offset)
+    items = tuple(to_item(release, request.categories) for release in releases)
+    return Feed(TITLE, items, total=total, offset=request.offset)
 
 
 def _page(
@@ -87,12 +90,25 @@ def to_query(request: SearchRequest) -> SearchQuery:
     )
 
 
-def to_item(release: Release) -> Item:
-    """Returns a release as clients see it."""
+def to_item(release: Release, asked: Sequence[int] = ()) -> Item:
+    """Returns a release as clients see it.
+
+    Args:
+        release: the release.
+        asked: the categories that were asked for. Prowlarr and the *arr drop an item that lists
+            none of them, so what was found by a trait lists it.
+    """
+    traits = traits_of(
+        asked,
+        release.category,
+        name=release.name,
+        source=release.source,
+        language=release.language,
+    )
     return Item(
         release_id=release.public_id,
         name=release.name,
-        category=filed_under(release.category),
+        category=replace(filed_under(release.category), traits=traits),
         # New posts are listed when they were found, history when it was posted (NZ-38).
         listed_at=release.feed_at,
         posted_at=release.posted_at,

@@ -137,7 +137,7 @@ def find_hits(
     where = filters(conn, query)
     if where is None or row is None:
         return Found(0, [], is_checked=True)
-    spans = category_spans(query.categories)
+    spans = category_spans(query.categories, where)
     request = Request(terms, where, place_of(query), spans, now=row[0], before=query.before)
     known = statistics_of(conn)
     hits = hits_of(request, known)

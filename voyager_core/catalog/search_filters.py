@@ -6,6 +6,8 @@ from datetime import date, datetime
 from typing import Any
 
 from voyager_core.catalog.connect import Connection
+from voyager_core.domain.category_names import parent_category
+from voyager_core.domain.category_traits import HOME_LANGUAGE, TRAITS
 
 _INT4 = (1 << 31) - 1
 _INT8 = (1 << 63) - 1
@@ -192,15 +194,46 @@ def _add_unindexed(where: Where, query: SearchQuery) -> None:
         )
 
 
-def category_spans(categories: Sequence[int]) -> list[tuple[int, int]]:
-    """Returns the asked categories as spans of numbers: a parent reaches over its children."""
-    return sorted(
-        {
-            (category, category + 999 if category % 1000 == 0 else category)
-            for category in categories
-            if 0 <= category < _INT4 - 1000
-        }
-    ) or [(-1, -1)] * bool(categories)
+def category_spans(categories: Sequence[int], where: Where) -> list[tuple[int, int]]:
+    """Returns the spans of category numbers in which the asked categories lie.
+
+    A parent reaches over its children. A category that is a trait reaches over its whole main
+    category; what has the trait, or lies in another one that is asked for, becomes a condition.
+    """
+    spans = {
+        (category, category + 999 if category % 1000 == 0 else category)
+        for category in categories
+        if category not in TRAITS and 0 <= category < _INT4 - 1000
+    }
+    asked = {number for number in categories if number in TRAITS}
+    traits = sorted(number for number in asked if _whole(number) not in spans)
+    if not traits:
+        return sorted(spans | {_whole(number) for number in asked}) or [(-1, -1)] * bool(categories)
+    parts = [f"r.category between {low:d} and {high:d}" for low, high in sorted(spans)]
+    for number in traits:
+        low, high = _whole(number)
+        parts.append(f"(r.category between {low:d} and {high:d} and {_trait(where, number)})")
+    where.add(f"({' or '.join(parts)})")
+    return sorted(spans | {_whole(number) for number in traits})
+
+
+def _whole(category: int) -> tuple[int, int]:
+    parent = parent_category(category)
+    return parent, parent + 999
+
+
+def _trait(where: Where, number: int) -> str:
+    """Returns the condition of a trait, whose parameters are added."""
+    trait = TRAITS[number]
+    if trait.is_foreign:
+        where.values["home_language"] = HOME_LANGUAGE
+        return "r.language <> %(home_language)s"
+    name = f"trait_{number}"
+    if trait.sources:
+        where.values[name] = list(trait.sources)
+        return f"r.source = any (%({name})s::text[])"
+    where.values[name] = trait.word_hashes
+    return f"r.tok operator(pg_catalog.&&) %({name})s::integer[]"
 
 
 def as_text(value: str) -> str:
