@@ -15,18 +15,21 @@ from voyager_core.domain.category_traits import TRAITS, traits_of
 from voyager_core.domain.name_facts import facts_of
 
 _GOLDEN = Path(__file__).parents[1] / "golden" / "categories.tsv"
-# One of the sites numbers some kinds in its own way; what its items of these numbers are says so.
+# One of the sites has numbers of its own. Its replies say what they mean in the text beside them
+# (`Other-Anime` for 7040), which the list of names leaves out (nzbhydra, tests/mock/nzbsorg*.json).
 _OWN_NUMBERS = {
     "nzbsorg": {
-        2050: {2040, 2080},
-        2060: {2010},
-        2070: {2060},
-        4050: {7020, 7030, 4050},
-        5070: {5030},
-        5080: {5020},
-        5090: {5040},
-        7010: {8010, 8020},
-        7040: {5070},
+        2010: {2070},  # Movies-DVD
+        2040: {2030, 2040},  # Movies-x264
+        2050: {2020},  # Movies-Other
+        2060: {2010},  # Movies-Foreign
+        2070: {2060},  # Movies-3D
+        4050: {7010, 7020, 7030, 7040},  # Apps-Ebook
+        5070: {5030},  # TV-BoxSD
+        5080: {5020},  # TV-Foreign
+        5090: {5040},  # TV-BoxHD
+        7010: {8010},  # Other-Misc
+        7040: {5070},  # Other-Anime
     }
 }
 # Sites without a category for random names put them into this one.
