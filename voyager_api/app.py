@@ -1,8 +1,10 @@
 """Puts the application together."""
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from fastapi import FastAPI
@@ -24,7 +26,7 @@ from voyager_api.routes import (
     rss,
 )
 from voyager_api.routes.v1 import api as v1
-from voyager_api.routes.visitors import problem_page
+from voyager_api.routes.visitors import ABSOLUTE_ADDRESS, problem_page
 from voyager_api.throttle import Throttle
 from voyager_core.errors import SettingsError
 from voyager_core.settings import Settings, load_settings
@@ -82,10 +84,15 @@ def create_app(
     return app
 
 
-class _PathMiddleware:
-    """Takes the configured path prefix off an address; a proxy may have done it already.
+# An address with scheme and host, as proxies and old clients send it.
+_ABSOLUTE: Final = re.compile(r"[a-z][a-z0-9+.-]*://([^/]*)", re.IGNORECASE)
 
-    Programs put two slashes where people end the address of a server with one.
+
+class _PathMiddleware:
+    """Takes host and the configured path prefix off an address.
+
+    A proxy may have taken the prefix off already. Programs put two slashes where people end the
+    address of a server with one.
     """
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
@@ -94,6 +101,9 @@ class _PathMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
+        if absolute := _ABSOLUTE.match(path):
+            path = path[absolute.end() :] or "/"
+            _set_host(scope, absolute[1])
         if path.startswith("//"):
             path = f"/{path.lstrip('/')}"
         if self._prefix and f"{path}/".startswith(f"{self._prefix}/"):
@@ -101,6 +111,16 @@ class _PathMiddleware:
         # In place, because the answer to a failure is chosen by the outer scope's path.
         scope["path"] = path
         await self._app(scope, receive, send)
+
+
+def _set_host(scope: Scope, authority: str) -> None:
+    """Lets the host of an address take the place of the header (RFC 9112, 3.2.2)."""
+    host = authority.rpartition("@")[2].encode("latin-1", "replace")
+    scope["headers"] = [
+        *((name, value) for name, value in scope["headers"] if name != b"host"),
+        (b"host", host),
+    ]
+    scope[ABSOLUTE_ADDRESS] = True
 
 
 def external_base(settings: Settings) -> str | None:

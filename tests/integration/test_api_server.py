@@ -156,6 +156,35 @@ def test_what_is_no_http_is_400_and_the_server_goes_on(served, request_line):
     assert body == b'{"status":"ok"}'
 
 
+@pytest.mark.parametrize("authority", ["{}:{}", "u:p@{}:{}", "index.example", ""])
+@pytest.mark.parametrize("scheme", ["http", "HTTPS"])
+def test_an_address_with_scheme_and_host_is_served_as_its_path(served, authority, scheme):
+    process, key, public_id = served
+    whole = f"{scheme}://{authority.format(LOOPBACK, process.port)}"
+    end = b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    head, body = process.send(f"GET {whole}/api?t=search&apikey={key}".encode() + end)
+    assert head[0].startswith(b"HTTP/1.1 200")
+    assert public_id.encode() in body
+    # Links name what the address names, when that is this machine.
+    assert f"http://127.0.0.1:{process.port}/getnzb/".encode() in body
+    head, body = process.send(f"GET {whole}//api/?t=caps".encode() + end)
+    assert b"<caps>" in body
+    head, _ = process.send(f"GET {whole}?t=caps".encode() + end)
+    assert not head[0].startswith(b"HTTP/1.1 404")
+    head, _ = process.send(f"GET {whole}/nothing".encode() + end)
+    assert head[0].startswith(b"HTTP/1.1 404")
+
+
+def test_an_address_with_scheme_and_host_is_not_one_of_this_machine(served):
+    """A proxy sends it, and asks for whom is not known."""
+    process, _, _ = served
+    here = f"127.0.0.1:{process.port}"
+    request = f"GET http://{here}/setup HTTP/1.1\r\nHost: {here}\r\nConnection: close\r\n\r\n"
+    head, body = process.send(request.encode())
+    assert head[0].startswith((b"HTTP/1.1 403", b"HTTP/1.1 303"))
+    assert b"form_token" not in body
+
+
 @pytest.mark.parametrize("typed", ["größe", "日本", "caf\xe9".encode("latin-1")])
 def test_an_address_with_bare_letters_is_understood(served, typed):
     process, key, _ = served
@@ -249,9 +278,12 @@ def test_no_key_is_in_the_log_and_the_requests_are(postgres_server):
                 process.send(f"GET /api?t=search&{query} HTTP/1.0\r\n\r\n".encode())
                 process.send(f"GET /rss?t=0&{query} HTTP/1.0\r\n\r\n".encode())
                 process.send(f"GET /getnzb/x.nzb?{query} HTTP/1.0\r\n\r\n".encode())
+                process.send(f"GET http://x:1/rss?{query} HTTP/1.0\r\n\r\n".encode())
+                process.send(f"GET http://{key}@x/rss?{query} HTTP/1.0\r\n\r\n".encode())
         log = "".join(process.log)
     assert key not in log
     assert len(re.findall(r'"GET /api\?t=search&.*REDACTED', log)) == 4
+    assert len(re.findall(r'"GET /rss\?.*REDACTED', log)) == 12
     # uvicorn ends orderly and then lets the signal have its way.
     assert process.process.returncode in {0, -signal.SIGTERM}
 

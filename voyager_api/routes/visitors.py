@@ -32,6 +32,8 @@ _DAY_SECONDS: Final = 86_400
 # A forwarded request comes from elsewhere, whatever its socket says.
 _FORWARDED: Final = ("forwarded", "via", "x-real-ip", "cf-connecting-ip")
 _FORWARDED_PREFIX: Final = "x-forwarded-"
+# In the scope of a request that named scheme and host in its first line, as one to a proxy does.
+ABSOLUTE_ADDRESS: Final = "voyager.absolute_address"
 
 _PROBLEMS: Final = {
     404: ("No such page", "There is nothing at this address."),
@@ -111,7 +113,7 @@ def _is_forwarded(request: Request) -> bool:
     nginx as it comes says so in no header, and names the address that it asks; but it speaks
     HTTP/1.0, which no browser does.
     """
-    if request.scope["http_version"] == "1.0":
+    if request.scope["http_version"] == "1.0" or ABSOLUTE_ADDRESS in request.scope:
         return True
     return any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in request.headers)
 
