@@ -52,10 +52,14 @@ class Snapshots:
         with self._lock:
             self._lists.pop(name, None)
 
-    def page(
-        self, name: Hashable, *, offset: int, limit: int, now: datetime
-    ) -> tuple[int, list[int]] | None:
-        """Returns the length of a list and the numbers on a page of it, None when it is gone."""
+    def correct(self, name: Hashable, ids: Sequence[int]) -> None:
+        """Takes numbers out of a list that is kept; how old it is stays."""
+        with self._lock:
+            if (found := self._lists.get(name)) is not None:
+                found.ids = array("q", ids)
+
+    def ids(self, name: Hashable, now: datetime) -> list[int] | None:
+        """Returns the numbers of a list, None when it is gone."""
         with self._lock:
             found = self._lists.get(name)
             if found is None or not found.is_good(now):
@@ -63,4 +67,4 @@ class Snapshots:
                 return None
             found.used_at = now
             self._lists.move_to_end(name)
-            return len(found.ids), list(found.ids[offset : offset + limit])
+            return list(found.ids)

@@ -8,8 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.integration.api_support import BASE, NS, add_releases, open_api, shared_database
+from voyager_core.catalog import search_ways
 from voyager_core.catalog.keys import create_key
-from voyager_core.domain.tokens import matches, query_terms
+from voyager_core.domain.tokens import matches, query_terms, token_hash
 
 pytestmark = pytest.mark.postgres
 
@@ -125,6 +126,29 @@ def test_nz9_keys_page_through_lists_of_their_own(empty):
     page = empty.feed(t="search", limit=2, offset=2, apikey=other)
     assert page.find(f"{NS}response").get("total") == "4"
     assert empty.feed(t="search", limit=2, offset=2).find(f"{NS}response").get("total") == "5"
+
+
+def test_nz9_a_later_page_leaves_out_what_has_only_the_hash_of_a_word(empty):
+    assert token_hash("plumless") == token_hash("buckeroo")
+    words = ("Plumless", "Plumless", "Buckeroo", "Plumless", "Buckeroo", "Plumless", "Plumless")
+    add_releases(empty.conn, *(f"{word}.{at}" for at, word in enumerate(words)))
+    found, totals = [], []
+    for offset in (0, 2, 4):
+        channel = empty.feed(t="search", q="plumless", limit=2, offset=offset)
+        found += [item.findtext("title") for item in channel.iter("item")]
+        totals.append(channel.find(f"{NS}response").get("total"))
+    assert found == [f"Plumless.{at}" for at in (6, 5, 3, 1, 0)]
+    assert totals == ["7", "5", "5"]
+
+
+@pytest.mark.parametrize("count", [4, 5])
+def test_nz9_the_total_ends_with_what_is_counted(empty, monkeypatch, count):
+    monkeypatch.setattr(search_ways, "TOTAL_CAP", 4)
+    add_releases(empty.conn, *(f"Release.Number.{number}.720p" for number in range(count)))
+    for query in ("", "number"):
+        for offset in (0, 2):
+            channel = empty.feed(t="search", q=query, limit=2, offset=offset)
+            assert channel.find(f"{NS}response").get("total") == "4"
 
 
 @pytest.mark.parametrize("q", ["nothing like this", "Some Show S09E01", "zzz"])

@@ -1,10 +1,11 @@
 """A search takes the cheapest way, through an index, and every way finds the same."""
 
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from psycopg import ClientCursor
 
 from tests.integration.test_search import NOW, names
 from tests.support.spans import add_ranges
@@ -24,10 +25,23 @@ def plan_of(conn, query: SearchQuery, how: str = "explain") -> str:
     plans: list[str] = []
     real = module._newest
 
-    def explain(inner, hits, window):
-        rows = inner.execute(f"{how} {hits.sql}", hits.values).fetchall()
+    def explain(inner, hits):
+        # As a search prepares it: one plan, whatever the values.
+        used = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", hits.sql)))
+        places = {name: f"${at}" for at, name in enumerate(used, start=1)}
+        inner.execute(f"prepare asked as {hits.sql % places}")
+        values = ", ".join(["%s"] * len(used))
+        rows = (
+            ClientCursor(inner)
+            .execute(
+                f"{how} execute asked" + (f" ({values})" if used else ""),
+                [hits.values[name] for name in used],
+            )
+            .fetchall()
+        )
+        inner.execute("deallocate asked")
         plans.append("\n".join(row[0] for row in rows))
-        return real(inner, hits, window)
+        return real(inner, hits)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_newest", explain)
@@ -66,7 +80,7 @@ def counted(monkeypatch):
     """A catalog that is taken for a large one, and totals that end at 50."""
     monkeypatch.setattr(search_ways, "FEW_RELEASES", 1000)
     monkeypatch.setattr(search_ways, "TOTAL_CAP", 50)
-    monkeypatch.setattr(module, "matches", lambda *_: True)
+    monkeypatch.setattr(module, "_all_match", lambda *_: True)
 
 
 @pytest.mark.usefixtures("counted")
@@ -295,7 +309,7 @@ def test_intarray_does_not_take_the_index_away(big, monkeypatch):
 
 def test_columns_are_in_the_order_of_a_release(big):
     columns = [each.name for each in big.execute(f"select {COLUMNS} from {TABLES}").description]
-    assert columns[2:] == [each.name for each in fields(Release)][1:]
+    assert columns[2:] == list(Release._fields)[1:]
 
 
 def test_rare_category_is_read_from_its_own_index(big):

@@ -10,8 +10,6 @@ from voyager_api.newznab.links import Links
 from voyager_api.newznab.xml import XmlWriter, clean_line
 
 NZB_TYPE: Final = "application/x-nzb"
-# Hydra takes 10,000 and more for an id search as "the id was not understood" (NZ-9).
-MAX_TOTAL: Final = 9_999
 
 _NAMESPACES: Final = (
     ("version", "2.0"),
@@ -113,7 +111,7 @@ class Feed:
     """One page of a list.
 
     Attributes:
-        total: how many items the whole list has; at most 9,999 are told.
+        total: how many items the whole list has, 5,000 at most (`search_ways.TOTAL_CAP`).
         nzb_links: False = items link to their page, as `/rss` without `dl=1` wants it.
     """
 
@@ -129,7 +127,7 @@ class Feed:
     def told_total(self) -> int:
         """The total that clients can page by: never below what they have seen (NZ-9)."""
         seen = self.offset + len(self.items) if self.items else 0
-        return max(min(self.total, MAX_TOTAL), seen)
+        return max(self.total, seen)
 
 
 def attributes_of(item: Item) -> Iterator[tuple[str, str]]:

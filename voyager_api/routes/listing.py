@@ -15,7 +15,7 @@ from voyager_api.responses import Answer
 from voyager_api.routes.access import Caller
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.releases import Release
-from voyager_core.catalog.search import SearchQuery, releases_of, search
+from voyager_core.catalog.search import SearchQuery, releases_of, search, with_words
 from voyager_core.domain.category_traits import traits_of
 
 TITLE = "Voyager"
@@ -39,12 +39,15 @@ def _page(
 ) -> tuple[int, list[Release]]:
     name = (caller.api_key.api_key_id, replace(query, limit=0, offset=0))
     now = services.now()
-    if query.offset and (
-        kept := services.snapshots.page(name, offset=query.offset, limit=query.limit, now=now)
-    ):
-        total, ids = kept
-        return total, releases_of(conn, ids)
-    page = search(conn, query, with_ids=True)
+    if query.offset and (kept := services.snapshots.ids(name, now)):
+        begin, end = query.offset, query.offset + query.limit
+        releases = releases_of(conn, kept[begin:end])
+        # The first page showed that its own names hold the words, not just their hashes.
+        if (true := with_words(conn, query.text, kept, releases)) is not None:
+            services.snapshots.correct(name, true)
+            kept, releases = true, releases_of(conn, true[begin:end])
+        return len(kept), releases
+    page = search(conn, query)
     if page.total > query.offset + len(page.items):
         services.snapshots.keep(name, page.ids, now)
     else:

@@ -7,7 +7,7 @@ How the matches are found is `search_hits`' business; the names of the page are 
 since two words may have one hash.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from voyager_core.catalog import search_ways
@@ -18,9 +18,10 @@ from voyager_core.catalog.search_filters import SearchQuery, category_spans, fil
 from voyager_core.catalog.search_hits import Hits, further, hits_of
 from voyager_core.catalog.search_statistics import statistics_of
 from voyager_core.catalog.search_ways import Request
-from voyager_core.domain.tokens import QueryTerms, matches, query_terms
+from voyager_core.domain.phrases import checker_of
+from voyager_core.domain.tokens import QueryTerms, query_terms
 
-__all__ = ["SearchPage", "SearchQuery", "find_hits", "releases_of", "search"]
+__all__ = ["SearchPage", "SearchQuery", "find_hits", "releases_of", "search", "with_words"]
 
 MAX_LIMIT = 1_000
 STATEMENT_TIMEOUT_SECONDS = 10.0
@@ -41,7 +42,8 @@ class SearchPage:
     Attributes:
         total: how many match and can be paged through, whatever the page; 5,000 at most.
         items: the page.
-        ids: the numbers of all that match, in their order, when they were asked for.
+        ids: the numbers of all that match, in their order, so that further pages can be cut
+            from the same list by `releases_of`.
         is_least: whether there may be more than `total`.
     """
 
@@ -55,7 +57,6 @@ def search(
     conn: Connection,
     query: SearchQuery,
     *,
-    with_ids: bool = False,
     statement_timeout_seconds: float = STATEMENT_TIMEOUT_SECONDS,
 ) -> SearchPage:
     """Returns a page of the releases that match, newest first, and how many there are.
@@ -65,8 +66,6 @@ def search(
     Args:
         conn: the catalog.
         query: what is asked for.
-        with_ids: whether the numbers of all that match come along (at most 5,000), so that
-            further pages can be cut from the same list by `releases_of`.
         statement_timeout_seconds: the longest that a statement may take.
 
     Raises:
@@ -75,17 +74,13 @@ def search(
     """
     limit, offset = max(0, min(query.limit, MAX_LIMIT)), max(0, query.offset)
     with catalog_errors("searching"), conn.transaction():
-        window = None if with_ids else (limit, offset)
-        found = find_hits(
-            conn, query, window=window, statement_timeout_seconds=statement_timeout_seconds
-        )
-        page = found.ids[offset : offset + limit] if with_ids else found.ids
-        items = releases_of(conn, page)
+        found = find_hits(conn, query, statement_timeout_seconds=statement_timeout_seconds)
+        items = releases_of(conn, found.ids[offset : offset + limit])
         # Two words may have one hash; then every name has to be looked at.
-        if not found.is_checked and not all(_is_match(item.name, found.terms) for item in items):
+        if not found.is_checked and not _all_match(items, found.terms):
             found = _checked(conn, found)
             items = releases_of(conn, found.ids[offset : offset + limit])
-    return SearchPage(found.total, items, found.ids if with_ids else [], found.is_least)
+    return SearchPage(len(found.ids), items, found.ids, found.is_least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +88,15 @@ class Found:
     """The numbers of what a search finds.
 
     Attributes:
-        total: how many there are.
-        ids: all of them, or those in the window that was asked for, newest first.
-        is_least: whether there may be more than `total`.
+        ids: all of them, newest first.
+        is_least: whether there may be more.
         terms: the words.
-        hits: how they were found; None when nothing could match.
         is_checked: whether every name was read.
     """
 
-    total: int
     ids: list[int]
     is_least: bool = False
     terms: QueryTerms = field(default_factory=QueryTerms)
-    hits: Hits | None = None
     is_checked: bool = False
 
 
@@ -113,7 +104,6 @@ def find_hits(
     conn: Connection,
     query: SearchQuery,
     *,
-    window: tuple[int, int] | None = None,
     statement_timeout_seconds: float = STATEMENT_TIMEOUT_SECONDS,
 ) -> Found:
     """Returns the numbers of the newest matches, at most 5,000, inside a transaction.
@@ -121,7 +111,6 @@ def find_hits(
     Args:
         conn: the catalog, in a transaction.
         query: what is asked for; its limit and offset are not looked at.
-        window: limit and offset of the numbers that are returned; None for all.
         statement_timeout_seconds: the longest that a statement may take.
 
     Raises:
@@ -131,30 +120,25 @@ def find_hits(
     row = conn.execute(
         "select now(), set_config('statement_timeout', %s, true), set_config('jit', 'off', true),"
         " set_config('max_parallel_workers_per_gather', '0', true),"
-        " set_config('enable_seqscan', 'off', true)",
+        " set_config('enable_seqscan', 'off', true),"
+        # The ways leave the planner nothing to choose by values, and planning is a tenth of it.
+        " set_config('plan_cache_mode', 'force_generic_plan', true)",
         [str(max(1, round(statement_timeout_seconds * 1000)))],
     ).fetchone()
     where = filters(conn, query)
     if where is None or row is None:
-        return Found(0, [], is_checked=True)
+        return Found([], is_checked=True)
     spans = category_spans(query.categories, where)
     request = Request(terms, where, place_of(query), spans, now=row[0], before=query.before)
     known = statistics_of(conn)
     hits = hits_of(request, known)
-    cut = None if terms.phrases else window
-    total, ids = _newest(conn, hits, cut)
-    if hits.may_lack and total < _A_PAGE and (more := further(hits, request, known)) is not None:
+    ids = _newest(conn, hits)
+    if hits.may_lack and len(ids) < _A_PAGE and (more := further(hits, request, known)) is not None:
         hits = more
-        total, ids = _newest(conn, hits, cut)
-    is_least = total >= search_ways.TOTAL_CAP or hits.may_lack
-    found = Found(total, ids, is_least, terms, hits)
-    if not terms.phrases:
-        return found
-    found = _checked(conn, found)
-    if window is None:
-        return found
-    limit, offset = window
-    return replace(found, ids=found.ids[offset : offset + limit])
+        ids = _newest(conn, hits)
+    is_least = len(ids) >= search_ways.TOTAL_CAP or hits.may_lack
+    found = Found(ids, is_least, terms)
+    return _checked(conn, found) if terms.phrases else found
 
 
 def releases_of(conn: Connection, release_ids: Sequence[int]) -> list[Release]:
@@ -180,49 +164,64 @@ def releases_of(conn: Connection, release_ids: Sequence[int]) -> list[Release]:
     return [found[key] for key in release_ids if key in found]
 
 
-def _newest(conn: Connection, hits: Hits, window: tuple[int, int] | None) -> tuple[int, list[int]]:
-    """Returns how many hits there are, and the numbers of a window of them (limit, offset)."""
-    cut, values = "", hits.values
-    if window is not None:
-        cut = " limit %(limit)s offset %(offset)s"
-        offset = min(window[1], search_ways.TOTAL_CAP)
-        values = {**values, "limit": window[0], "offset": offset}
+def with_words(
+    conn: Connection, text: str, release_ids: Sequence[int], items: Sequence[Release]
+) -> list[int] | None:
+    """Returns what of a list holds the words of a search; None when a page of it shows no doubt.
+
+    Args:
+        conn: the catalog.
+        text: the words.
+        release_ids: the list.
+        items: the page.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    terms = _bounded(query_terms(text))
+    if _all_match(items, terms):
+        return None
+    with catalog_errors("reading names"):
+        return _checked(conn, Found(list(release_ids), terms=terms)).ids
+
+
+def _newest(conn: Connection, hits: Hits) -> list[int]:
+    """Returns the numbers of the hits, newest first."""
     row = (
         conn.cursor(binary=True)
-        .execute(
-            f"with hit as materialized ({hits.sql}) select (select count(*) from hit),"
-            f" array(select release_id from hit order by at desc, release_id desc{cut})",
-            values,
-            prepare=False,
-        )
+        .execute(f"select array(select release_id from ({hits.sql}) as hit)", hits.values)
         .fetchone()
     )
-    return (int(row[0]), row[1]) if row is not None else (0, [])
+    return [] if row is None else row[0]
 
 
 def _checked(conn: Connection, found: Found) -> Found:
     """Returns the hits whose names match when they are read, of the newest `MOST_CHECKED`."""
-    if found.hits is None:
-        return found
-    named = conn.execute(
-        f"with hit as materialized ({found.hits.sql})"
-        " select r.release_id, r.name from hit join release r using (release_id)"
-        " order by hit.at desc, hit.release_id desc limit %(checked)s",
-        {**found.hits.values, "checked": MOST_CHECKED},
-        prepare=False,
-    ).fetchall()
-    ids = [release_id for release_id, name in named if matches(name, found.terms)]
-    is_least = found.is_least or found.total > MOST_CHECKED
-    return Found(len(ids), ids, is_least, found.terms, found.hits, is_checked=True)
+    read = found.ids[:MOST_CHECKED]
+    names = dict(
+        conn.cursor(binary=True)
+        .execute(
+            "select release_id, name from release where release_id = any (%s) limit %s",
+            [read, len(read)],
+        )
+        .fetchall()
+    )
+    fits = checker_of(found.terms)
+    ids = [release_id for release_id in read if release_id in names and fits(names[release_id])]
+    return replace(
+        found,
+        ids=ids,
+        is_least=found.is_least or len(found.ids) > MOST_CHECKED,
+        is_checked=True,
+    )
 
 
-def _is_match(name: str, terms: QueryTerms) -> bool:
-    """Tells whether a name that was found by its hashes holds the words as well."""
-    text = name.lower()
-    # Most names show it at once; taking them apart takes forty times as long.
-    if all(any(word in text for word in group) for group in terms.required):
+def _all_match(items: Sequence[Release], terms: QueryTerms) -> bool:
+    """Tells whether all names that were found by their hashes hold the words as well."""
+    if not terms.required and not terms.excluded and not terms.phrases:
         return True
-    return matches(name, terms)
+    fits: Callable[[str], bool] = checker_of(terms)
+    return all(fits(item.name) for item in items)
 
 
 def _bounded(terms: QueryTerms) -> QueryTerms:

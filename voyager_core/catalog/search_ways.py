@@ -13,7 +13,8 @@ from voyager_core.domain.tokens import QueryTerms
 
 TOTAL_CAP = 5_000
 """The largest total that is counted, and the last release that paging reaches: no client that
-was measured goes on beyond 3,000, and the rest of a common word costs as much again."""
+was measured goes on beyond 3,000, and the rest of a common word costs as much again. Hydra takes
+10,000 and more for an id search as "the id was not understood" (NZ-9)."""
 
 REACH_OF_WORDS = 150_000
 """Releases that a search of common words passes by at most."""

@@ -15,6 +15,7 @@ from tests.unit.api.samples import LINKS, POSTED_AT, make_feed, make_item, make_
 from voyager_api.newznab.dates import rfc2822
 from voyager_api.newznab.results import ApiLimits, Category, attributes_of, feed_json, feed_xml
 from voyager_api.newznab.xml import clean_line
+from voyager_core.catalog.search_ways import TOTAL_CAP
 
 NS = "{http://www.newznab.com/DTD/2010/feeds/attributes/}"
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -99,13 +100,17 @@ def test_nz8_numbers_are_integers_and_unknown_ones_are_left_out():
 
 @pytest.mark.parametrize(
     ("total", "offset", "items", "told"),
-    [(0, 0, 0, 0), (1, 0, 1, 1), (250, 100, 1, 250), (123_456, 0, 1, 9_999), (5, 20, 0, 5),
-     (3, 100, 1, 101)],
+    [(0, 0, 0, 0), (1, 0, 1, 1), (250, 100, 1, 250), (5_000, 4_999, 1, 5_000),
+     (5_000, 9_000, 0, 5_000), (5, 20, 0, 5), (3, 100, 1, 101)],
 )  # fmt: skip
 def test_nz9_the_response_element_tells_a_total_that_can_be_paged_by(total, offset, items, told):
     feed = make_feed(*[make_item()] * items, total=total, offset=offset)
     response = parse(feed).find(f"channel/{NS}response")
     assert response.attrib == {"offset": str(offset), "total": str(told)}
+
+
+def test_nz9_no_total_is_one_that_hydra_takes_for_an_error():
+    assert TOTAL_CAP < 10_000
 
 
 def test_nz12_links_of_a_release_never_change():
