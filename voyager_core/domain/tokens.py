@@ -19,6 +19,7 @@ MAX_TOKENS = 120
 OPTIONAL_WORDS = frozenset({"and", "the"})
 """Words of a query that a name may leave out (`&`, `and` and nothing are the same)."""
 
+_NO_WORD = "?"
 _APOSTROPHES = "'’‘`´ʼ‛′"  # noqa: RUF001 - these are the characters that people type
 _QUOTES = '"“”„«»'
 _ASCII_PIECE = re.compile(r"[A-Za-z0-9'`]+")
@@ -133,7 +134,8 @@ def query_terms(text: str) -> QueryTerms:
     """Returns what a search text asks for; no text is an error.
 
     `-word`, `--word` and `!word` exclude, `"two words"` must stand side by side; a hyphen
-    inside a word separates. `and` and `the` are dropped unless nothing else is asked.
+    inside a word separates. `and` and `the` are dropped unless nothing else is asked. A text
+    of signs alone, such as `???`, asks for a word that no name holds.
     """
     wanted: list[str] = []
     excluded: dict[tuple[str, ...], None] = {}
@@ -153,6 +155,9 @@ def query_terms(text: str) -> QueryTerms:
     # Taken together, so that a pair such as `H 264` or `S01 E02` is one word here as well.
     groups = dict.fromkeys(_groups(" ".join(wanted)))
     required = [group for group in groups if group[0] not in OPTIONAL_WORDS]
+    if not groups and not excluded and not _is_blank(text):
+        # Clients take whatever a search gives for what they asked for.
+        groups = {(_NO_WORD,): None}
     return QueryTerms(
         required=tuple(required or groups),
         excluded=tuple(excluded),
@@ -179,6 +184,10 @@ def _contains_run(words: list[str], run: tuple[str, ...]) -> bool:
 
 def _without_optional(words: Iterable[str]) -> list[str]:
     return [word for word in words if word not in OPTIONAL_WORDS]
+
+
+def _is_blank(text: str) -> bool:
+    return not any(char.isprintable() and not char.isspace() for char in text)
 
 
 def _one_quote(text: str) -> str:

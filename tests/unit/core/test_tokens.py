@@ -101,12 +101,22 @@ def test_exclusions_and_quotes_keep(name, query):
 
 
 @pytest.mark.parametrize(
-    "query", ["", " ", "-", "--", "!", '"', '""', '"a', 'a"', "%", "\\", "\0", "*", "^", "- -", "'"]
+    "query", ["", " ", "\0", "\u202e", '"a', 'a"', "a -", "! a", '"" a', "a ???"]
 )
-def test_odd_queries_are_no_error(query):
+def test_a_blank_text_and_lone_operators_beside_words_ask_for_no_more(query):
     terms = query_terms(query)
     assert terms.excluded == ()
     assert matches("a", terms)
+
+
+@pytest.mark.parametrize(
+    "query", ["-", "--", "!", '"', '""', "%", "\\", "*", "^", "- -", "'", "???", "\U0001f600"]
+)
+def test_signs_alone_are_a_word_that_no_name_holds(query):
+    terms = query_terms(query)
+    assert terms.excluded == ()
+    assert terms.required
+    assert not any(matches(name, terms) for name in ("a", query, f"a {query} b"))
 
 
 def test_exclusion_alone_asks_for_nothing():
