@@ -75,6 +75,19 @@ class TolerantProtocol(H11Protocol):
         self._stop_watching()
         super().connection_lost(exc)
 
+    def send_400_response(self, msg: str) -> None:
+        """Answers what is no HTTP with a length, like every other answer (NZ-16)."""
+        body = f"{msg}\n".encode("ascii")
+        headers = [
+            (b"Content-Type", b"text/plain; charset=utf-8"),
+            (b"Content-Length", str(len(body)).encode()),
+            (b"Connection", b"close"),
+        ]
+        head = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+        for event in (head, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
     def pause_writing(self) -> None:
         """Watches whether the client takes what waits for it."""
         super().pause_writing()
@@ -116,7 +129,8 @@ class ReadBodies:
     """Takes the body of every request off the wire before it is answered.
 
     A connection that is closed with bytes unread is reset, and the client loses the answer. What
-    is larger than `MAX_UNREAD_BODY`, or does not come, ends the connection after the answer.
+    is larger than `MAX_UNREAD_BODY`, or does not come, ends the connection after the answer, and
+    so does a body of two lengths.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -130,7 +144,9 @@ class ReadBodies:
         body = _Body(receive, announced=_announces_body(scope))
 
         async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start" and not await body.read_rest():
+            if message["type"] == "http.response.start" and (
+                not await body.read_rest() or _announces_twice(scope)
+            ):
                 headers = [*message["headers"], (b"Connection", b"close")]
                 message = {**message, "headers": headers}
             await send(message)
@@ -161,6 +177,14 @@ class _Body:
         except TimeoutError:
             return False
         return self._is_whole
+
+
+def _announces_twice(scope: Scope) -> bool:
+    """Tells whether the length is told in two ways, of which a proxy may have taken the other.
+
+    What follows on the connection may then be somebody else's request (RFC 9112, 6.1).
+    """
+    return {b"transfer-encoding", b"content-length"} <= {name for name, _ in scope["headers"]}
 
 
 def _announces_body(scope: Scope) -> bool:

@@ -148,10 +148,11 @@ def test_without_settings_only_this_machine_is_listened_to(served):
         b"NONSENSE",
     ],
 )
-def test_what_is_no_http_is_400_and_the_server_goes_on(served, request_line):
+def test_nz16_what_is_no_http_is_400_with_its_length_and_the_server_goes_on(served, request_line):
     process, _, _ = served
-    head, _ = process.send(request_line + b"\r\nHost: x\r\nConnection: close\r\n\r\n")
-    assert head[0].startswith(b"HTTP/1.1 400")
+    head, body = process.send(request_line + b"\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert head[0] == b"HTTP/1.1 400 Bad Request"
+    assert fields(head)[b"Content-Length"] == str(len(body)).encode()
     head, body = process.send(b"GET /healthz HTTP/1.0\r\n\r\n")
     assert body == b'{"status":"ok"}'
 

@@ -103,6 +103,16 @@ def test_the_next_request_on_the_connection_is_understood(framing):
     assert received.count(b"HTTP/1.1 200") == 2
 
 
+def test_a_request_of_two_lengths_is_the_last_on_its_connection():
+    twofold = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    with serving() as port:
+        received = exchange(
+            port, b"POST / HTTP/1.1\r\nHost: x\r\n" + twofold + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        )
+    assert received.count(b"HTTP/1.1 200") == 1
+    assert b"Connection: close" in received
+
+
 def test_a_deadline_does_not_hit_a_request_that_is_being_answered(monkeypatch):
     monkeypatch.setattr(transport, "REQUEST_SECONDS", 0.05)
     with serving() as port:
