@@ -5,11 +5,11 @@ import binascii
 import ipaddress
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated, Final, Generic, TypeVar
 
 import psycopg
 from fastapi import Depends, Request
@@ -24,7 +24,7 @@ from voyager_api.scopes import note_parameters
 from voyager_api.throttle import Recent, Throttle
 from voyager_core.catalog.connect import Connection, Pool, database_dsn, open_pool
 from voyager_core.catalog.errors import CatalogUnavailable, catalog_errors
-from voyager_core.catalog.progress import GroupStatus, group_status
+from voyager_core.catalog.progress import GroupStatus, coverages, group_status
 from voyager_core.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -111,26 +111,39 @@ class Catalog:
             return self._pool
 
 
-@dataclass(slots=True)
-class GroupStatuses:
-    """How far the newsgroups are, which takes too long to add up for every request."""
+Value = TypeVar("Value")
 
-    _known: list[GroupStatus] = field(default_factory=list)
+
+@dataclass(slots=True)
+class Kept(Generic[Value]):
+    """What takes too long to add up for every request."""
+
+    _read: Callable[[Connection, datetime], Value]
+    _known: Value | None = None
     _made_at: datetime | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def get(self, conn: Connection, now: datetime) -> list[GroupStatus]:
+    def get(self, conn: Connection, now: datetime) -> Value:
         """Returns it, `STATUS_KEPT` old at most.
 
         Raises:
             CatalogUnavailable: the database does not answer.
         """
         with self._lock:
+            made_at, known = self._made_at, self._known
             # A clock that was set back must not keep it for hours.
-            if self._made_at is None or not self._made_at <= now < self._made_at + STATUS_KEPT:
-                self._known = group_status(conn, at=now)
+            if known is None or made_at is None or not made_at <= now < made_at + STATUS_KEPT:
+                known = self._known = self._read(conn, now)
                 self._made_at = now
-            return self._known
+            return known
+
+
+def _group_status(conn: Connection, now: datetime) -> list[GroupStatus]:
+    return group_status(conn, at=now)
+
+
+def _coverages(conn: Connection, _: datetime) -> dict[str, list[tuple[int, int]]]:
+    return coverages(conn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +177,10 @@ class Services:
     good_keys: Recent = field(default_factory=Recent)
     snapshots: Snapshots = field(default_factory=Snapshots)
     metrics: Metrics = field(default_factory=Metrics)
-    _statuses: GroupStatuses = field(default_factory=GroupStatuses)
+    _statuses: Kept[list[GroupStatus]] = field(default_factory=lambda: Kept(_group_status))
+    _coverages: Kept[dict[str, list[tuple[int, int]]]] = field(
+        default_factory=lambda: Kept(_coverages)
+    )
 
     def group_status(self, conn: Connection) -> list[GroupStatus]:
         """Returns how far the newsgroups are, some seconds old at most.
@@ -173,6 +189,14 @@ class Services:
             CatalogUnavailable: the database does not answer.
         """
         return self._statuses.get(conn, self.now())
+
+    def coverages(self, conn: Connection) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """Returns the article numbers that are indexed by newsgroup, some seconds old at most.
+
+        Raises:
+            CatalogUnavailable: the database does not answer.
+        """
+        return self._coverages.get(conn, self.now())
 
     def links(self, request: Request, key: str = "") -> Links:
         """Returns the link maker for a request (NZ-18)."""

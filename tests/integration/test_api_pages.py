@@ -1,6 +1,7 @@
 """The pages for people."""
 
 import re
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ from voyager_core.catalog.groups import add_group, record_water_marks
 from voyager_core.catalog.keys import create_key
 from voyager_core.catalog.rulesets import retract_rule
 from voyager_core.catalog.search import SearchQuery, search
+from voyager_core.domain.rulesets import RULE_TEXTS
 
 pytestmark = pytest.mark.postgres
 
@@ -239,13 +241,40 @@ def test_the_nzb_of_a_page_is_the_one_that_programs_get(database):
         )
         public_id = search(api.conn, SearchQuery()).items[0].public_id
         listed = Page(api.client.get(f"/details/{public_id}").text)
-        assert "2 files, no article missing" in listed.text
+        assert "2 files, no article missing\n" in listed.text
         assert f"/voyager/download/{public_id}.nzb" in listed.addresses
         ours = api.client.get(f"/download/{public_id}.nzb")
         assert ours.headers["content-type"] == "application/x-nzb"
         assert "attachment" in ours.headers["content-disposition"]
         assert ours.content == api.get(f"/getnzb/{public_id}.nzb").content
         assert api.client.get("/download/0123456789abcdef00.nzb").status_code == 404
+
+
+@dataclass(frozen=True)
+class Part(Upload):
+    """An upload of which some articles never arrived."""
+
+    lost: frozenset[int] = frozenset()
+
+    def articles(self):
+        return [one for at, one in enumerate(super().articles()) if at not in self.lost]
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        (range(4, 8), "2 of 3 files, no article missing in them\n"),
+        (range(8), "1 of 3 files, no article missing in them\n"),
+    ],
+)
+def test_a_release_without_some_of_its_files_does_not_claim_that_nothing_is_missing(
+    database, lost, told
+):
+    with open_api(database) as api:
+        upload = Part("Some.Show.S01E01.720p.WEB.x264-A", lost=frozenset(lost))
+        index_uploads(api.conn, [upload], posted_at=START)
+        public_id = search(api.conn, SearchQuery()).items[0].public_id
+        assert told in Page(api.client.get(f"/details/{public_id}").text).text
 
 
 def test_the_pages_of_newsgroups_tell_how_far_they_are(database):
@@ -256,6 +285,8 @@ def test_the_pages_of_newsgroups_tell_how_far_they_are(database):
         listed = Page(api.client.get("/groups").text)
         assert "/voyager/groups/alt.binaries.test" in listed.addresses
         assert "not asked yet" in listed.text
+        assert "1 … 2\u202f000\u202f000" in listed.text
+        assert listed.tags.count("svg") == 1
         page = api.client.get("/groups/alt.binaries.test")
         assert re.search(r'<rect class="done" x="0.0" y="0" width="[\d.]+"', page.text)
         assert "On the server" in page.text
@@ -263,6 +294,13 @@ def test_the_pages_of_newsgroups_tell_how_far_they_are(database):
         assert 'href="/voyager/groups" aria-current="page"' in api.client.get("/groups").text
         for unknown in ("alt.binaries.nowhere", "%00", "a" * 3000, "%27--"):
             assert api.client.get(f"/groups/{unknown}").status_code == 404
+
+
+def test_settings_lead_to_the_first_account_until_there_is_one(database):
+    with open_api(database, external_url=None) as api:
+        assert "/setup" in Page(api.client.get("/settings").text).addresses
+    with open_api(database, external_url=None, login="off") as api:
+        assert "/setup" not in Page(api.client.get("/settings").text).addresses
 
 
 def test_a_rule_that_was_taken_back_is_marked(database):
@@ -278,6 +316,11 @@ def test_a_rule_that_was_taken_back_is_marked(database):
         before = api.client.get("/rules?rule=disguised_program").text
         assert ">taken back<" not in before
         assert "&lt;b&gt;x&lt;/b&gt;.exe" in before
-        assert "/voyager/groups/alt.binaries.test" in Page(before).addresses
+        told = Page(before)
+        assert "/voyager/groups/alt.binaries.test" in told.addresses
+        assert RULE_TEXTS["disguised_program"] in told.text
+        dagster = "http://127.0.0.1:3000"
+        assert f"{dagster}/locations/voyager/jobs/retract_rule/playground" in told.addresses
+        assert f"{dagster}/overview/backfills" in told.addresses
         retract_rule(api.conn, "disguised_program")
         assert ">taken back<" in api.client.get("/rules").text

@@ -10,11 +10,17 @@ from hypothesis import strategies as st
 from tests.support.indexing import GROUP, NOW, Group, counts, indexer, uploads
 from tests.support.newsserver import Rule
 from voyager_core.catalog.checks import check_catalog
-from voyager_core.catalog.groups import add_group
+from voyager_core.catalog.groups import add_group, remove_group
 from voyager_core.catalog.holes import due_holes
 from voyager_core.catalog.migrate import migrate
-from voyager_core.catalog.progress import coverage, group_status, take_samples, totals
-from voyager_core.catalog.ranges import mark_failed, ranges_of
+from voyager_core.catalog.progress import (
+    coverage,
+    coverages,
+    group_status,
+    take_samples,
+    totals,
+)
+from voyager_core.catalog.ranges import mark_failed, plan, ranges_of
 from voyager_core.domain.ranges import Span
 from voyager_core.header_pass.late import AGAIN_AFTER, _commands, holes_in
 from voyager_core.header_pass.run import index_stretches
@@ -206,3 +212,14 @@ def test_coverage_shows_the_gaps(it):
         assert coverage(tools.conn, GROUP) == [(1, 1000), (1501, 2000)]
         assert coverage(tools.conn, GROUP, limit=1) == [(1501, 2000)]
         assert coverage(tools.conn, "alt.none") == []
+        assert coverages(tools.conn) == {GROUP: [(1, 1000), (1501, 2000)]}
+        other = add_group(tools.conn, "alt.other")
+        plan(
+            tools.conn, other.newsgroup_id, [Span("alt.other", 1, 500), Span("alt.other", 501, 900)]
+        )
+        tools.conn.execute(
+            "update range set resume_at = high + 1 where newsgroup_id = %s", [other.newsgroup_id]
+        )
+        assert coverages(tools.conn) == {GROUP: [(1, 1000), (1501, 2000)], "alt.other": [(1, 900)]}
+        remove_group(tools.conn, "alt.other")
+        assert list(coverages(tools.conn)) == [GROUP]

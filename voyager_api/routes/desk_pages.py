@@ -41,6 +41,7 @@ from voyager_core.catalog.rulecounts import (
     rule_totals,
 )
 from voyager_core.catalog.rulesets import list_retractions
+from voyager_core.domain.rulesets import RULE_TEXTS
 from voyager_core.errors import VoyagerError
 
 router = APIRouter()
@@ -58,7 +59,11 @@ def groups(request: Request, services: ServicesDep) -> Response:
 
     def page(conn: Connection, visitor: Visitor) -> Response:
         now = services.now()
-        rows = [group_views.row_of(status, now) for status in services.group_status(conn)]
+        spans = services.coverages(conn)
+        rows = [
+            group_views.row_of(status, spans.get(status.group, ()), now)
+            for status in services.group_status(conn)
+        ]
         return show(request, services, visitor, "groups.html", rows=rows)
 
     return _with_catalog(request, services, page)
@@ -114,6 +119,7 @@ def rules(request: Request, services: ServicesDep, parameters: ParametersDep) ->
             rules=rule_totals(conn),
             rejects=reject_totals(conn),
             retracted={one.rule for one in list_retractions(conn)},
+            texts=RULE_TEXTS,
             rule_groups=rule_groups(conn, chosen) if chosen else [],
             samples=desk_views.samples_of(rule_samples(conn, chosen, limit=_SAMPLES))
             if chosen
@@ -260,6 +266,7 @@ def _settings(
         "typed": typed or dict.fromkeys(_KEY_FIELDS, ""),
         "base": services.links(request).base,
         "signed_in": visitor.account is not None,
+        "may_set_up": visitor.may_set_up,
     }
     return show(request, services, visitor, "settings.html", status=status, **values)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from voyager_api.web.filters import CHOICES, Filters
-from voyager_core.catalog.facets import Facets
+from voyager_core.catalog.facets import AGES, Facets
 from voyager_core.domain.category_names import category_label
 
 _MOST: Final = 8
@@ -60,6 +60,7 @@ def facets_of(asked: Filters, found: Facets) -> list[Facet]:
                 for state, count in found.states.items()
             ),
         ),
+        Facet("Posted within", _ages(first, found)),
         Facet("Articles", _told(found.completeness)),
     )
     return [facet for facet in facets if len(facet.entries) > 1]
@@ -68,6 +69,22 @@ def facets_of(asked: Filters, found: Facets) -> list[Facet]:
 def _entries(values: Iterable[tuple[str, int, Filters]]) -> tuple[Entry, ...]:
     entries = [Entry(label, count, asked.address) for label, count, asked in values]
     return tuple(entries[:_MOST])
+
+
+def _ages(asked: Filters, found: Facets) -> tuple[Entry, ...]:
+    """Returns how many are at most so old, as the filter asks; more than all is left out."""
+    labels = {choice.value: choice.label for choice in CHOICES.ages}
+    entries: list[Entry] = []
+    count = 0
+    for name, days in AGES:
+        more = found.ages.get(name, 0)
+        count += more
+        if more:
+            narrowed = replace(asked, age=str(days))
+            entries.append(Entry(labels[str(days)], count, narrowed.address))
+    if older := found.ages.get("older", 0):
+        entries.append(Entry("longer ago", older, ""))
+    return tuple(entries)
 
 
 def _told(counts: Mapping[str, int]) -> tuple[Entry, ...]:

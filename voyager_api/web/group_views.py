@@ -19,6 +19,7 @@ _STATES: Final = {
     "restarted": "numbers began anew",
     "parked": "parked",
 }
+_LEAST_IN_LIST: Final = 6.0
 _LONGEST: Final = 3 * 365 * 86_400
 
 
@@ -34,6 +35,7 @@ class GroupRow:
         rate: article numbers indexed in a second, in words.
         eta: when the backlog is done, in words.
         stored: when something was last stored.
+        picture: of what is indexed; None while the server was not asked.
     """
 
     name: str
@@ -46,6 +48,7 @@ class GroupRow:
     rate: str
     eta: str
     stored: str
+    picture: "Picture | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,8 @@ class Trouble:
     error: str
 
 
-def row_of(status: GroupStatus, now: datetime) -> GroupRow:
-    """Returns a newsgroup as a line of the list."""
+def row_of(status: GroupStatus, spans: Sequence[tuple[int, int]], now: datetime) -> GroupRow:
+    """Returns a newsgroup as a line of the list; `spans` are the numbers that are indexed."""
     state = _STATES.get(status.state, "" if status.state == "ok" else status.state)
     if status.parked:
         state = f"{number_text(status.parked)} parked"
@@ -99,6 +102,7 @@ def row_of(status: GroupStatus, now: datetime) -> GroupRow:
         rate=_rate(status.rate),
         eta=eta_text(status),
         stored=age_text(status.stored_at, now) if status.stored_at else "never",
+        picture=picture_of(status, spans, least=_LEAST_IN_LIST),
     )
 
 
@@ -131,22 +135,35 @@ def facts_of(status: GroupStatus, now: datetime) -> list[Fact]:
     return facts
 
 
-def picture_of(status: GroupStatus, spans: Sequence[tuple[int, int]]) -> Picture | None:
-    """Returns a picture of what is indexed, or None while the server was not asked."""
+def picture_of(
+    status: GroupStatus, spans: Sequence[tuple[int, int]], *, least: float = 0.5
+) -> Picture | None:
+    """Returns a picture of what is indexed, or None while the server was not asked.
+
+    Args:
+        status: the newsgroup.
+        spans: first and last of the article numbers that are indexed, in order.
+        least: the width of the thinnest line, in units of the picture; thinner ones of either
+            kind that stand close together become one.
+    """
     if status.low is None or status.high is None or status.high < status.low:
         return None
     low, length = status.low, status.high - status.low + 1
-    bars = []
+    bars: list[Bar] = []
+    pieces = 0
     for first, last in spans:
         begin, end = max(first, low), min(last, status.high)
-        if begin <= end:
-            x = (begin - low) / length * PICTURE_WIDTH
-            width = (end - begin + 1) / length * PICTURE_WIDTH
-            # A thin line is still seen.
-            bars.append(Bar(round(x, 2), round(max(width, 0.5), 2)))
+        if begin > end:
+            continue
+        pieces += 1
+        x = (begin - low) / length * PICTURE_WIDTH
+        edge = max((end - low + 1) / length * PICTURE_WIDTH, x + least)
+        if bars and x - bars[-1].x - bars[-1].width < least:
+            x = bars.pop().x
+        bars.append(Bar(round(x, 2), round(edge - x, 2)))
     text = (
         f"{_covered(status) / 10:.1f} % of the wanted article numbers are indexed, in "
-        f"{len(bars)} piece{'s' if len(bars) != 1 else ''}"
+        f"{pieces} piece{'s' if pieces != 1 else ''}"
     )
     return Picture(low, status.high, tuple(bars), text)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from voyager_api.web.pages import counted, number_text
 from voyager_core.catalog.releases import Release
 from voyager_core.nzb.files import (
     MOST_LISTED_SEGMENTS,
@@ -55,20 +56,20 @@ class Listing:
     Attributes:
         files: those that are shown.
         total: files there are.
-        incomplete: of them, with missing segments.
+        summary: how many of how many files are there, and whether articles are missing.
         problem: why there are none, "" = they are shown.
     """
 
     files: tuple[FileRow, ...]
     total: int
-    incomplete: int
+    summary: str
     problem: str = ""
 
 
 def files_of_release(release: Release, chunks: Sequence[bytes], *, is_whole: bool) -> Listing:
     """Returns a release's files, the first of many unless the whole list is asked for."""
     if release.segments > MOST_LISTED_SEGMENTS:
-        return Listing((), release.files, 0, "It has too many articles to list its files here.")
+        return Listing((), release.files, "", "It has too many articles to list its files here.")
     # It loads polars, which the API starts without.
     from voyager_native import decode_chunk  # noqa: PLC0415
 
@@ -76,11 +77,22 @@ def files_of_release(release: Release, chunks: Sequence[bytes], *, is_whole: boo
         files = files_of(chunks, decode_chunk, Report())
     except CorruptChunkError as error:
         logger.error("release %s: %s", release.public_id, error)  # noqa: TRY400 - told whole
-        return Listing((), release.files, 0, "What is stored of it is damaged.")
+        return Listing((), release.files, "", "What is stored of it is damaged.")
     rows = [_row_of(file) for file in files]
     shown = rows[: MAX_ALL_FILES if is_whole else MAX_FILES]
     problem = "" if rows else "Its first files are still being put together."
-    return Listing(tuple(shown), len(rows), sum(not row.is_whole for row in rows), problem)
+    return Listing(tuple(shown), len(rows), _summary(release, rows), problem)
+
+
+def _summary(release: Release, rows: Sequence[FileRow]) -> str:
+    # Of a release without a count, or whose count was too low, all files are there.
+    expected = max(len(rows), release.files_expected or 0)
+    are_all = len(rows) == expected
+    files = counted(len(rows), "file") if are_all else f"{len(rows)} of {counted(expected, 'file')}"
+    incomplete = sum(not row.is_whole for row in rows)
+    if incomplete:
+        return f"{files}, {number_text(incomplete)} of them with missing articles"
+    return f"{files}, no article missing" + ("" if are_all else " in them")
 
 
 def _row_of(file: NzbFile) -> FileRow:

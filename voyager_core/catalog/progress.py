@@ -16,6 +16,7 @@ SAMPLE_EVERY = timedelta(minutes=10)
 KEPT = timedelta(days=1)
 # A rate is of this time at least, where samples reach so far back.
 _RATE_OVER = timedelta(hours=1)
+_MOST_PIECES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +211,32 @@ def coverage(conn: Connection, group: str, *, limit: int = 1000) -> list[tuple[i
             [_without_nul(group), limit],
         ).fetchall()
     return [(low, high) for low, high in reversed(rows)]
+
+
+def coverages(conn: Connection) -> dict[str, list[tuple[int, int]]]:
+    """Returns the article numbers that are indexed of each active newsgroup, as `coverage` does.
+
+    It reads the ledger whole, as `group_status` does: keep the answer for a while.
+
+    Raises:
+        CatalogUnavailable: the database does not answer.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    with catalog_errors("reading what is indexed"):
+        rows = conn.execute(
+            "select n.name, min(joined.low), max(joined.next) - 1 from ("
+            "  select newsgroup_id, low, resume_at as next,"
+            "         sum(gap) over (partition by newsgroup_id order by low) as island from ("
+            "    select newsgroup_id, low, resume_at, case when low = lag(resume_at)"
+            "      over (partition by newsgroup_id order by low) then 0 else 1 end as gap"
+            "      from range where resume_at > low) as cut) as joined"
+            "  join newsgroup n using (newsgroup_id) where n.active"
+            " group by n.name, island order by n.name, min(joined.low) limit %s",
+            [_MOST_PIECES],
+        ).fetchall()
+    for name, low, high in rows:
+        found.setdefault(name, []).append((low, high))
+    return found
 
 
 def take_samples(conn: Connection, *, at: datetime) -> bool:

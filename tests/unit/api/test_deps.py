@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from voyager_api import deps
-from voyager_api.deps import GroupStatuses, client_of
+from voyager_api.deps import Kept, client_of
 
 NOW = datetime(2024, 3, 2, tzinfo=UTC)
 
@@ -31,9 +31,8 @@ def test_a_client_without_an_address_is_one_like_any_other():
     assert client_of(Request({"type": "http", "client": None})) == ""
 
 
-def test_how_far_newsgroups_are_is_added_up_once_in_some_seconds(monkeypatch):
-    monkeypatch.setattr(deps, "group_status", lambda _, at: [at])
-    statuses = GroupStatuses()
+def test_how_far_newsgroups_are_is_added_up_once_in_some_seconds():
+    statuses = Kept(lambda _, now: [now])
     kept = deps.STATUS_KEPT
     assert statuses.get(None, NOW) == [NOW]
     assert statuses.get(None, NOW + kept - timedelta(seconds=1)) == [NOW]

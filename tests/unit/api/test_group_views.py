@@ -43,7 +43,7 @@ STATUS = GroupStatus(
 
 
 def test_a_group_is_told_in_words():
-    row = row_of(STATUS, NOW)
+    row = row_of(STATUS, [(1001, 1900)], NOW)
     assert (row.covered, row.lag, row.rate, row.eta, row.stored, row.state) == (
         900,
         "100 articles, about 2 minutes",
@@ -68,7 +68,7 @@ def test_a_group_is_told_in_words():
     ],
 )
 def test_what_is_unusual_stands_out(changes, state, is_bad):
-    row = row_of(replace(STATUS, **changes), NOW)
+    row = row_of(replace(STATUS, **changes), [], NOW)
     assert (row.state, row.is_bad) == (state, is_bad)
 
 
@@ -87,7 +87,7 @@ def test_what_is_not_known_is_not_made_up():
         checked_at=None,
     )
     assert picture_of(fresh, [(1, 5)]) is None
-    row = row_of(fresh, NOW)
+    row = row_of(fresh, [(1, 5)], NOW)
     assert (row.covered, row.lag, row.rate, row.eta, row.stored) == (
         0,
         "not known",
@@ -116,6 +116,18 @@ def test_a_picture_shows_what_the_server_has_and_nothing_else():
     tiny = picture_of(replace(STATUS, high=10**12), [(2000, 2000)])
     assert tiny.bars[0].width == 0.5
     assert picture_of(replace(STATUS, low=5, high=4), []) is None
+
+
+def test_the_list_draws_what_can_be_told_apart_and_tells_the_water_marks():
+    many = [(first, first) for first in range(1001, 1500, 2)]
+    picture = row_of(STATUS, [*many, (1700, 1700), (1800, 2000)], NOW).picture
+    assert (picture.low, picture.high) == (1001, 2000)
+    assert [(bar.x, bar.width) for bar in picture.bars] == [
+        (0.0, 504.0),
+        (699.0, 6.0),
+        (799.0, 201.0),
+    ]
+    assert picture.text.endswith("in 252 pieces")
 
 
 @pytest.mark.parametrize(
