@@ -9,6 +9,7 @@ from tests.integration.api_uploads import Upload, index_uploads
 from tests.support import spans
 from tests.support.browser import axe_script, chromium
 from voyager_core.catalog.accounts import create_account, remove_account
+from voyager_core.catalog.groups import record_water_marks
 from voyager_core.catalog.keys import verify_key
 from voyager_core.catalog.search import SearchQuery, search
 
@@ -45,6 +46,14 @@ def api(postgres_server, browser):
         )
         spans.store(api.conn, range_id, 1, 1000, dropped, group="alt.binaries.more")
         api.film = search(api.conn, SearchQuery(text="film")).items[0]
+        # A newsgroup that has much to tell.
+        far = {"alt.binaries.more": (1_000, 420_123_456), "alt.binaries.test": (1, 420_123_456)}
+        record_water_marks(api.conn, far, api.now[0])
+        api.conn.execute(
+            "insert into group_sample (newsgroup_id, taken_at, high, indexed)"
+            " select newsgroup_id, %s, high - 400000, 0 from newsgroup",
+            [api.now[0] - timedelta(minutes=70)],
+        )
         yield api
 
 
@@ -191,6 +200,23 @@ def test_the_first_account_is_made_in_the_browser(api, page):
         page.wait_for_selector("text=Sign out")
     finally:
         assert remove_account(api.conn, "ben")
+
+
+@pytest.mark.parametrize("width", [320, 720, 1024])
+def test_pages_fit_narrow_and_middling_screens(api, browser, width):
+    context = browser.new_context(
+        base_url=str(api.client.base_url), viewport={"width": width, "height": 844}
+    )
+    page = context.new_page()
+    for path in (*PATHS, "/setup"):
+        page.goto(path.format(id=api.film.public_id))
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(
+            "[...document.querySelectorAll('main *')].every(one =>"
+            " one.closest('.hidden, thead, .skip')"
+            " || one.getBoundingClientRect().right <= document.documentElement.clientWidth)"
+        ), path
+    context.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
