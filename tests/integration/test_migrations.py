@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.integration.test_search import fill, find
 from voyager_core.catalog import migrate as module
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.errors import (
@@ -80,6 +81,29 @@ def test_empty_database_gets_every_table_and_a_second_run_does_nothing(empty_dat
 def test_each_migration_works_on_the_schema_before_it(empty_database):
     for end in range(1, len(load_migrations()) + 1):
         assert len(migrate(empty_database, migrations=load_migrations()[:end])) == 1
+
+
+def test_the_index_of_words_is_built_anew_on_a_catalog_that_is_in_use(empty_database):
+    files = load_migrations()
+    before = next(at for at, each in enumerate(files) if each.name == "search_by_category")
+    migrate(empty_database, migrations=files[:before])
+    with connect(empty_database) as conn:
+        fill(
+            conn,
+            {"name": "Some.Show.S01E02-E04", "season": 1, "episode": 2, "episode_last": 4},
+            {"name": "Some.Show.S01E03", "season": 1, "episode": 3, "category": 3010},
+            {"name": "Other.Show.S01E03", "season": 1, "episode": 3},
+        )
+        migrate(empty_database)
+        (definition,) = conn.execute(
+            "select indexdef from pg_indexes where indexname = 'release_tok'"
+        ).fetchone()
+        assert "category" in definition
+        assert find(conn, "some show", season=1, episode=3) == [
+            "Some.Show.S01E02-E04",
+            "Some.Show.S01E03",
+        ]
+        assert find(conn, "show", season=1, categories=[3000]) == ["Some.Show.S01E03"]
 
 
 def test_missing_migrations_are_named(empty_database):

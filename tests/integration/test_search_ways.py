@@ -10,7 +10,7 @@ from psycopg import ClientCursor
 from tests.integration.test_search import NOW, names
 from tests.support.spans import add_ranges
 from voyager_core.catalog import search as module
-from voyager_core.catalog import search_statistics, search_ways
+from voyager_core.catalog import search_hits, search_statistics, search_ways
 from voyager_core.catalog.connect import connect
 from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.releases import COLUMNS, TABLES, Release
@@ -108,7 +108,7 @@ def test_common_word_walks_back_in_time(big):
             "release_episode release_episode_range",
         ),
         (SearchQuery("common", season=3, episode=7), "release_episode release_episode_range"),
-        (SearchQuery("common", season=3, group="g8"), "release_tok release_episode_range"),
+        (SearchQuery("common", season=3, group="g8"), "release_group_ids"),
         (SearchQuery(season=77), "release_episode release_episode_range"),
         (SearchQuery(airdate=date(2020, 3, 1)), "release_aired release_tok"),
         (SearchQuery(group="g8"), "release_group_ids"),
@@ -121,7 +121,7 @@ def test_common_word_walks_back_in_time(big):
         (SearchQuery("common", max_age=12), "release_posted"),
         (SearchQuery("-common"), "release_feed"),
         (SearchQuery("common", categories=[1000]), "release_posted"),
-        (SearchQuery("unheardof common", season=3), "release_tok release_episode_range"),
+        (SearchQuery("unheardof common", season=3), "release_tok"),
     ],
     ids=str,
 )
@@ -129,6 +129,28 @@ def test_every_search_goes_through_an_index(big, query, indexes):
     plan = plan_of(big, query)
     assert set(re.findall(r"release_[a-z_]+", plan)) - {"release_id"} == set(indexes.split())
     assert "Seq Scan" not in plan
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize("episode", [None, 7])
+def test_words_and_a_place_are_compared_before_releases_are_read(big, monkeypatch, episode):
+    """Double episodes and packs, which may hold the place, come from an index of their own."""
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: "both")
+    plan = plan_of(big, SearchQuery("common 4007", season=7, episode=episode))
+    assert set(re.findall(r"release_[a-z_]+", plan)) - {"release_id"} == {
+        "release_tok",
+        "release_range_tok",
+    }
+    assert "Seq Scan" not in plan
+
+
+@pytest.mark.usefixtures("counted")
+def test_the_weeks_of_a_search_are_worked_out_once(big, monkeypatch):
+    asked = []
+    real = search_hits.first_weeks
+    monkeypatch.setattr(search_hits, "first_weeks", lambda *a: asked.append(a) or real(*a))
+    search(big, SearchQuery("common"))
+    assert len(asked) == 1
 
 
 @pytest.mark.usefixtures("counted")
@@ -188,6 +210,13 @@ NEWEST = {
     "two words": (SearchQuery("third fiftieth"), lambda i: i % 150 == 0),
     "excluded": (SearchQuery("third -fiftieth"), lambda i: i % 3 == 0 and i % 50),
     "category": (SearchQuery("third", categories=[3000]), lambda i: i % 21 == 0),
+    "child": (SearchQuery("third", categories=[3010]), lambda i: i % 21 == 0),
+    "children": (SearchQuery("third", categories=[3010, 5000]), lambda i: i % 3 == 0),
+    "no category": (SearchQuery("third", categories=[3020, 7000, -3]), lambda i: i < 0),
+    "trait": (
+        SearchQuery("common", categories=[5020, 3010]),
+        lambda i: i % 7 == 0,
+    ),
     "episode": (SearchQuery("third", episode=2), lambda i: i % 3 == 0 and i % 5 == 1),
     "young": (SearchQuery("common", max_age=100), lambda i: i * 14 < 2400),
     "old": (SearchQuery("third", min_age=500), lambda i: i % 3 == 0 and i * 14 > 12_000),
@@ -205,15 +234,37 @@ NEWEST = {
 
 
 @pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize("entries", [40, 400, 20_000])
 @pytest.mark.parametrize("name", NEWEST)
-def test_newest_weeks_hold_the_newest_matches(decade, monkeypatch, name):
+def test_newest_weeks_hold_the_newest_matches(decade, monkeypatch, name, entries):
+    """Whether they are looked into at once or in many steps."""
     query, fits = NEWEST[name]
     monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
+    monkeypatch.setattr(search_ways, "_MOST_AT_ONCE", entries)
     expected = [f"r{i}" for i in range(1, 6001) if fits(i)]
     page = search(decade, replace(query, limit=1000))
     assert names(page) == expected[: len(page.items)]
     assert page.total == len(page.items)
     assert len(page.items) == min(50, len(expected)) or page.is_least
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_search_goes_back_no_further_than_it_must(decade, monkeypatch):
+    """The words go together more often than is known: few weeks are enough."""
+    looked = []
+    real = module._newest
+    monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
+    monkeypatch.setattr(search_ways, "_MOST_AT_ONCE", 60)
+    monkeypatch.setattr(
+        module, "_newest", lambda conn, hits: looked.append(hits.weeks.start) or real(conn, hits)
+    )
+    expected = [f"r{i}" for i in range(1, 6001) if i % 150 == 0]
+    assert names(search(decade, SearchQuery("third fiftieth"))) == expected
+    assert len(looked) >= 2
+    assert looked == sorted(looked, reverse=True)
+    looked.clear()
+    assert search(decade, SearchQuery("common third")).total == 50
+    assert looked[-1] > NOW - timedelta(hours=14 * 450)
 
 
 @pytest.mark.usefixtures("counted")
@@ -283,7 +334,7 @@ def test_weeks_lose_neither_the_oldest_nor_what_clocks_ahead_posted(decade, monk
 def test_a_filter_that_only_old_releases_fit_is_answered_whole(decade, monkeypatch):
     """Most weeks would have to be asked for, which is when their keys help no more."""
     monkeypatch.setattr(search_ways, "choose_way", lambda *_: "weeks")
-    monkeypatch.setattr(module, "_A_PAGE", 10)
+    monkeypatch.setattr(search_ways, "_A_PAGE", 10)
     page = search(decade, SearchQuery("third", min_size=5980, categories=[5000]))
     expected = [f"r{i}" for i in range(5980, 6001) if i % 3 == 0 and i % 7]
     assert (names(page), page.is_least) == (expected, False)

@@ -9,6 +9,7 @@ since two words may have one hash.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from voyager_core.catalog import search_ways
 from voyager_core.catalog.connect import Connection
@@ -25,11 +26,6 @@ __all__ = ["SearchPage", "SearchQuery", "find_hits", "releases_of", "search", "w
 
 MAX_LIMIT = 1_000
 STATEMENT_TIMEOUT_SECONDS = 10.0
-
-MOST_CHECKED = 3_000
-"""Names that are read to find a phrase, the newest that hold its words."""
-
-_A_PAGE = 100
 
 MAX_TERMS = 40
 """Words of one search that the database is asked for; names hold no more."""
@@ -132,13 +128,17 @@ def find_hits(
     request = Request(terms, where, place_of(query), spans, now=row[0], before=query.before)
     known = statistics_of(conn)
     hits = hits_of(request, known)
-    ids = _newest(conn, hits)
-    if hits.may_lack and len(ids) < _A_PAGE and (more := further(hits, request, known)) is not None:
+    ids, names = _newest(conn, hits)
+    while (more := further(hits, request, known, len(ids))) is not None:
         hits = more
-        ids = _newest(conn, hits)
-    is_least = len(ids) >= search_ways.TOTAL_CAP or hits.may_lack
-    found = Found(ids, is_least, terms)
-    return _checked(conn, found) if terms.phrases else found
+        more_ids, more_names = _newest(conn, hits)
+        ids, names = ids + more_ids, names + more_names
+    is_least = len(ids) >= request.most or hits.may_lack
+    if terms.phrases:
+        fits = checker_of(terms)
+        named = zip(ids, names, strict=True)
+        ids = [number for number, name in islice(named, search_ways.MOST_CHECKED) if fits(name)]
+    return Found(ids, is_least, terms, is_checked=bool(terms.phrases))
 
 
 def releases_of(conn: Connection, release_ids: Sequence[int]) -> list[Release]:
@@ -185,19 +185,21 @@ def with_words(
         return _checked(conn, Found(list(release_ids), terms=terms)).ids
 
 
-def _newest(conn: Connection, hits: Hits) -> list[int]:
-    """Returns the numbers of the hits, newest first."""
-    row = (
-        conn.cursor(binary=True)
-        .execute(f"select array(select release_id from ({hits.sql}) as hit)", hits.values)
-        .fetchone()
-    )
-    return [] if row is None else row[0]
+def _newest(conn: Connection, hits: Hits) -> tuple[list[int], list[str]]:
+    """Returns the numbers of the hits, newest first, and their names when these are read."""
+    statement = f"select array(select release_id from ({hits.sql}) as hit), '{{}}'::text[]"
+    if hits.has_names:
+        statement = (
+            "select coalesce(array_agg(release_id), '{}'), coalesce(array_agg(name), '{}')"
+            f" from ({hits.sql}) as hit"
+        )
+    row = conn.cursor(binary=True).execute(statement, hits.values).fetchone()
+    return ([], []) if row is None else (row[0], row[1])
 
 
 def _checked(conn: Connection, found: Found) -> Found:
-    """Returns the hits whose names match when they are read, of the newest `MOST_CHECKED`."""
-    read = found.ids[:MOST_CHECKED]
+    """Returns the hits whose names match when they are read, of the newest 3,000."""
+    read = found.ids[: search_ways.MOST_CHECKED]
     names = dict(
         conn.cursor(binary=True)
         .execute(
@@ -211,7 +213,7 @@ def _checked(conn: Connection, found: Found) -> Found:
     return replace(
         found,
         ids=ids,
-        is_least=found.is_least or len(found.ids) > MOST_CHECKED,
+        is_least=found.is_least or len(found.ids) > search_ways.MOST_CHECKED,
         is_checked=True,
     )
 

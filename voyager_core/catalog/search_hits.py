@@ -21,22 +21,25 @@ from voyager_core.catalog.search_filters import Place, Where, conjunction
 from voyager_core.catalog.search_statistics import Statistics
 from voyager_core.catalog.search_ways import (
     Request,
+    category_keys,
+    first_weeks,
     group_is_rarer,
-    may_read_lists,
+    lists_of,
+    next_weeks,
     place_key,
-    weeks_of,
+    share_of_place,
+    word_shares,
 )
-from voyager_core.catalog.search_weeks import ahead_of
+from voyager_core.catalog.search_weeks import Weeks, ahead_of
 from voyager_core.domain.tokens import token_hash
 
-# As in the index of words; see `_place_key` and `search_weeks.keys_of_weeks`.
+# As in the index of words; see `place_key`, `category_keys` and `search_weeks.keys_of_weeks`.
 _DAY = "greatest(0, (r.posted_at at time zone 'utc')::date - date '1970-01-01')"
 _PLACES = (
     "(array[-1 - r.season::bigint, r.season::bigint * 2147483648 + r.episode,"
-    f" -1099511627776 - {_DAY} / 7, -2199023255552 - {_DAY} / 56, -3298534883328 - {_DAY} / 448])"
+    f" -1099511627776 - {_DAY} / 7, -2199023255552 - {_DAY} / 56, -3298534883328 - {_DAY} / 448,"
+    " -4398046511104 - r.category::bigint, -4398046511104 - r.category / 1000 * 1000::bigint])"
 )
-FURTHER = 4
-"""A search that finds less than a page in the newest weeks looks so many times as far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,102 +47,162 @@ class Hits:
     """How the newest matches are found.
 
     Attributes:
-        sql: a query of `release_id` and `at`, at most `TOTAL_CAP` of them.
+        sql: a query of the `Request.columns` of hits, newest first and at most `Request.most`.
         values: its parameters.
         way: `index`, `place`, `both`, `weeks` or `walk`.
         may_lack: whether it may end before the catalog does.
+        weeks: the weeks that it looks into, with the releases of all before them.
+        has_names: whether hits come with their names.
     """
 
     sql: str
     values: dict[str, Any]
     way: str
     may_lack: bool
+    weeks: Weeks | None = None
+    has_names: bool = False
 
 
 def hits_of(request: Request, known: Statistics) -> Hits:
     """Returns the query of a search's newest matches, by the cheapest way."""
     where = request.where
-    _add_words(request)
+    where.words += _words(where, request.terms.required_hashes, "words")
+    for at, words in enumerate(request.terms.excluded_hashes):
+        name = f"excluded_{at}"
+        where.add(f"not r.tok operator(pg_catalog.@>) %({name})s::integer[]", **{name: words})
     if request.before is not None:
         where.values["before_at"], where.values["before_id"] = request.before
         where.ages.append(
             f"(r.{request.order}, r.release_id)"
             " < (%(before_at)s::timestamptz, %(before_id)s::bigint)"
         )
-    way = search_ways.choose_way(request, known)
+    weeks = first_weeks(request, known)
+    way = search_ways.choose_way(request, known, weeks)
     if way in {"index", "walk", "weeks"}:
         _add_place(where, request.place)
     may_lack = way == "walk" and bool(where.rest) and known.releases > request.reach
-    if way == "weeks" and (weeks := weeks_of(request, known)) is not None:
-        sql, may_lack = _through_weeks(request), not weeks.is_whole
+    if way == "weeks" and weeks is not None:
+        sql, may_lack = _through_weeks(request, known), not weeks.is_whole
         where.values["weeks"] = weeks.keys
     elif way in {"index", "weeks"}:
-        sql = _through_index(request, by_group=group_is_rarer(request, known))
+        weeks = None
+        sql = _through_index(request, known)
     elif way == "walk":
         sql = _walk(request)
     else:
-        sql = _through_place(request, with_words=way == "both")
-    return Hits(
-        sql, {**where.values, "most": search_ways.TOTAL_CAP, "reach": request.reach}, way, may_lack
+        sql = _through_place(request, known, with_words=way == "both")
+    values = {**where.values, "most": request.most, "reach": request.reach}
+    has_names = bool(request.terms.phrases)
+    return Hits(sql, values, way, may_lack, weeks if way == "weeks" else None, has_names)
+
+
+def further(hits: Hits, request: Request, known: Statistics, found: int) -> Hits | None:
+    """Returns the same search in the weeks before; None when it looked as far as it may.
+
+    Args:
+        hits: the search.
+        request: what is asked for.
+        known: how common words are.
+        found: how many hits there are so far.
+    """
+    if hits.weeks is None:
+        return None
+    weeks = next_weeks(request, known, hits.weeks, found)
+    if weeks is None:
+        return None
+    sql = _before_weeks(request, known, is_all=not weeks.keys)
+    more = {"weeks": weeks.keys, "below": hits.weeks.start, "most": request.most - found}
+    return replace(
+        hits,
+        sql=sql,
+        values={**hits.values, **more},
+        may_lack=not weeks.is_whole,
+        weeks=replace(weeks, releases=hits.weeks.releases + weeks.releases),
     )
 
 
-def further(hits: Hits, request: Request, known: Statistics) -> Hits | None:
-    """Returns the same search for what few releases have: in all weeks, or at least in more.
-
-    None when it looked into all that there is.
-    """
-    if "weeks" not in hits.values:
-        return None
-    if may_read_lists(request, known):
-        sql = _through_index(request, by_group=False)
-        values = {name: value for name, value in hits.values.items() if name != "weeks"}
-        return Hits(sql, values, "index", may_lack=False)
-    weeks = weeks_of(request, known, effort=FURTHER)
-    if weeks is None or weeks.keys == hits.values["weeks"]:
-        return None
-    return replace(hits, values={**hits.values, "weeks": weeks.keys}, may_lack=not weeks.is_whole)
-
-
-def _add_words(request: Request) -> None:
-    where, terms = request.where, request.terms
-    for at, words in enumerate(terms.excluded_hashes):
-        name = f"excluded_{at}"
-        where.add(f"not r.tok operator(pg_catalog.@>) %({name})s::integer[]", **{name: words})
-    groups = terms.required_hashes
-    every = [group[0] for group in groups if len(group) == 1]
-    if every:
-        where.words.append("r.tok operator(pg_catalog.@>) %(words)s::integer[]")
-        where.values["words"] = every
+def _words(where: Where, groups: Sequence[list[int]], name: str) -> list[str]:
+    """Returns conditions on words, whose parameters begin with a name."""
+    conditions = []
+    if every := [group[0] for group in groups if len(group) == 1]:
+        conditions.append(f"r.tok operator(pg_catalog.@>) %({name})s::integer[]")
+        where.values[name] = every
     for at, group in enumerate(group for group in groups if len(group) > 1):
-        name = f"either_{at}"
-        where.words.append(f"r.tok operator(pg_catalog.&&) %({name})s::integer[]")
-        where.values[name] = group
+        conditions.append(f"r.tok operator(pg_catalog.&&) %({name}_{at})s::integer[]")
+        where.values[f"{name}_{at}"] = group
+    return conditions
 
 
-def _through_index(request: Request, *, by_group: bool) -> str:
+def _lists(
+    request: Request, known: Statistics, place: str | None = None, *, near: bool = False
+) -> tuple[list[str], list[str]]:
+    """Returns the conditions that lists of the index of words answer, and what is left of them.
+
+    Args:
+        request: the search.
+        known: how common words are.
+        place: the condition on a place in a series whose list may be read.
+        near: whether only some weeks are looked into, where lists of categories are short.
+    """
+    where, groups = request.where, request.terms.required_hashes
+    lists = lists_of(
+        word_shares(groups, known),
+        known.releases,
+        share_of_place(request.place, known) if place else None,
+    )
+    found = _words(where, [groups[at] for at in lists.words], "listed")
+    others = [group for at, group in enumerate(groups) if at not in lists.words]
+    left = _words(where, others, "left")
+    if lists.by_place:
+        where.values["place"] = [place_key(request.place)]
+        found.append(f"{_PLACES} operator(pg_catalog.@>) %(place)s::bigint[]")
+    elif place:
+        left.append(f"({place})")
+    if near and request.spans:
+        where.values["filed"] = category_keys(request.spans)
+        found.append(f"{_PLACES} operator(pg_catalog.&&) %(filed)s::bigint[]")
+    return found, left
+
+
+def _through_index(request: Request, known: Statistics) -> str:
     """By the lists of words, or by those of newsgroups when these are shorter."""
     _add_categories(request)
     where = request.where
-    lists, others = (where.groups, where.words) if by_group else (where.words, where.groups)
+    if group_is_rarer(request, known):
+        lists, others = where.groups, where.words
+    else:
+        lists, left = _lists(request, known)
+        others = [*left, *where.groups]
     return f"{_listed(request, lists, others)} order by at desc, release_id desc limit %(most)s"
 
 
-def _through_weeks(request: Request) -> str:
+_IN_WEEKS = f"{_PLACES} operator(pg_catalog.&&) %(weeks)s::bigint[]"
+
+
+def _through_weeks(request: Request, known: Statistics) -> str:
     """By the lists of words and of the newest weeks; what clocks far ahead posted is walked."""
     _add_categories(request)
     where = request.where
     where.values["ahead"] = ahead_of(request.now)
-    weeks = f"{_PLACES} operator(pg_catalog.&&) %(weeks)s::bigint[]"
+    lists, left = _lists(request, known, near=True)
     # The last stretch of weeks may reach beyond that moment.
-    found = _listed(
-        request, [*where.words, weeks], [*where.groups, "r.posted_at <= %(ahead)s::timestamptz"]
-    )
+    near = "r.posted_at <= %(ahead)s::timestamptz"
+    found = _listed(request, [*lists, _IN_WEEKS], [*left, *where.groups, near])
     ahead = _seen(request, "r.posted_at > %(ahead)s::timestamptz")
     return (
-        f"select release_id, at from (({found}) union all ({ahead})) as found"
+        f"select {request.columns} from (({found}) union all ({ahead})) as found"
         " order by at desc, release_id desc limit %(most)s"
     )
+
+
+def _before_weeks(request: Request, known: Statistics, *, is_all: bool) -> str:
+    """By the lists of words and of weeks before those that were looked into, or all before."""
+    lists, left = _lists(request, known, near=True)
+    lists, others = (
+        (lists, ["r.posted_at < %(below)s::timestamptz"]) if is_all else ([*lists, _IN_WEEKS], [])
+    )
+    found = _listed(request, lists, [*others, *left, *request.where.groups])
+    return f"{found} order by at desc, release_id desc limit %(most)s"
 
 
 def _listed(request: Request, lists: Sequence[str], others: Sequence[str]) -> str:
@@ -147,7 +210,7 @@ def _listed(request: Request, lists: Sequence[str], others: Sequence[str]) -> st
     where = request.where
     fits = conjunction([*others, *where.conditions, *where.ages])
     return (
-        f"select release_id, at from (select r.release_id, r.{request.order} as at,"
+        f"select {request.columns} from (select {request.fetched},"
         # The rest as a column: the planner would add up whole indexes of what is common.
         f" ({fits}) as fits from release r where {conjunction(lists)} offset 0) as found"
         " where fits"
@@ -166,9 +229,9 @@ def _seen(request: Request, condition: str = "true", *, end: str = " limit %(rea
     """The newest that fit of what one index gives, newest first."""
     where, order = request.where, request.order
     return (
-        "select release_id, at from ("
+        f"select {request.columns} from ("
         # As a column, so that no other index can tempt the planner.
-        f"select r.release_id, r.{order} as at, ({conjunction(where.rest)}) as fits from release r"
+        f"select {request.fetched}, ({conjunction(where.rest)}) as fits from release r"
         f" where {condition} and {where.bounds}"
         f" order by r.{order} desc, r.release_id desc{end}"
         ") as seen where fits order by at desc, release_id desc limit %(most)s"
@@ -196,27 +259,32 @@ def _walk_of_categories(request: Request) -> str:
     )
 
 
-def _through_place(request: Request, *, with_words: bool) -> str:
+def _through_place(request: Request, known: Statistics, *, with_words: bool) -> str:
     """By the columns of series: one branch for single episodes, others for ranges and dates.
 
-    With words, single episodes come from the index that holds both.
+    With words, single episodes come from the index that holds both, ranges from one of their own.
     """
     _add_categories(request)
     where, place = request.where, request.place
     branches = _branches(where, place)
     parts = [f"({_seen(request, one, end=' offset 0')})" for one in branches]
     if with_words:
-        where.values["place"] = [place_key(place)]
-        here = f"{_PLACES} operator(pg_catalog.@>) %(place)s::bigint[]"
-        parts[0] = f"({_listed(request, [*where.words, here], where.groups)})"
+        lists, left = _lists(request, known, branches[0])
+        parts[0] = f"({_listed(request, lists, [*left, *where.groups])})"
+        of_ranges = slice(1, 2) if place.episode is None else slice(1, 3)
+        several = " or ".join(f"({one})" for one in branches[of_ranges])
+        others = [f"({several})", *where.groups]
+        parts[of_ranges] = [f"({_listed(request, [*where.words, _RANGES], others)})"]
     # A release may be in two branches of a year.
     joined = (" union " if place.is_year else " union all ").join(parts)
     return (
-        f"select release_id, at from ({joined}) as found"
+        f"select {request.columns} from ({joined}) as found"
         " order by at desc, release_id desc limit %(most)s"
     )
 
 
+# As in the index of the words of ranges.
+_RANGES = "(r.season_last > r.season or r.episode_last > r.episode)"
 _EPISODE_IN_RANGE = "%(episode)s between r.episode and coalesce(r.episode_last, r.episode)"
 _SEVERAL_EPISODES = (
     "r.episode_last > r.episode and r.episode < %(episode)s and r.episode_last >= %(episode)s"

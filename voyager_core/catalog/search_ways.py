@@ -3,7 +3,8 @@
 Costs are measured against a release that a walk passes by, whose neighbours are at hand.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from voyager_core.catalog.search_filters import Place, Where
@@ -15,6 +16,9 @@ TOTAL_CAP = 5_000
 """The largest total that is counted, and the last release that paging reaches: no client that
 was measured goes on beyond 3,000, and the rest of a common word costs as much again. Hydra takes
 10,000 and more for an id search as "the id was not understood" (NZ-9)."""
+
+MOST_CHECKED = 3_000
+"""Names that are read to find a phrase, the newest that hold its words."""
 
 REACH_OF_WORDS = 150_000
 """Releases that a search of common words passes by at most."""
@@ -30,24 +34,33 @@ FEW_RELEASES = 200_000
 # What the statistics do not list is rarer than this share.
 _UNLISTED_WORD = 1e-5
 _UNLISTED = 1e-3
-# An entry of the list of a word, one that is compared with other lists, a release that such lists
-# lead to, and one that the index of episodes leads to.
-_ENTRY_COST = 0.06
-_JOINED_COST = 0.3
+# An entry of the shortest list that is read, of another one that is compared with it, what is found
+# in a longer list by leaping, and a release that lists lead to: it may have to come from the disk.
+_ENTRY_COST = 0.08
+_OTHER_COST = 0.008
+_LEAP_COST = 2.0
 _INDEX_COST = 8.0
+# A release of the newest weeks, one that the index of episodes leads to, and one of its entries.
+_NEAR_COST = 1.7
 _PLACE_COST = 2.0
-# An entry that is compared with weeks, a release of the newest weeks, and a key of weeks.
-_WEEKLY_COST = 1.0
-_NEAR_COST = 1.5
-_WEEK_COST = 15.0
+_PLACE_ENTRY_COST = 0.35
+# A statement.
+_STEP_COST = 600.0
 _DAILY_SHARE = 0.002
-# Weeks hold more than what is counted, since words are not spread evenly over them.
-_MORE_WEEKS = 1.3
-# What one look into weeks may cost: entries of the rarest list, and releases.
+# More are looked through than are likely to hold what is counted.
+_MORE_WEEKS = 1.05
+# What is known of words together says little; the first weeks tell.
+_FIRST_WEEKS = 0.45
+# Above so many entries of the shortest list a search goes week by week.
+_MOST_AT_ONCE = 20_000
+# What looking into weeks may cost: entries of the shortest list, and releases.
 _MOST_ENTRIES = 100_000
 _MOST_NEAR = 25_000
+# So many times that when hardly anything was found.
+_FURTHER = 5
 # What reading lists of words to their ends may cost, where only few releases have all of them.
 _MOST_JOINED = 400_000
+_A_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,22 @@ class Request:
     spans: list[tuple[int, int]]
     now: datetime
     before: tuple[datetime, int] | None = None
+
+    @property
+    def most(self) -> int:
+        """How many hits are looked for: one more than names are read to find a phrase."""
+        return MOST_CHECKED + 1 if self.terms.phrases else TOTAL_CAP
+
+    @property
+    def columns(self) -> str:
+        """What a hit consists of; with its name when that is read anyway."""
+        return "release_id, at, name" if self.terms.phrases else "release_id, at"
+
+    @property
+    def fetched(self) -> str:
+        """The columns of `release r` that a hit consists of."""
+        name = ", r.name" if self.terms.phrases else ""
+        return f"r.release_id, r.{self.order} as at{name}"
 
     @property
     def order(self) -> str:
@@ -95,31 +124,97 @@ class Request:
         return REACH_OF_FILTERS // (_CATEGORIES if self.spans else 1)
 
 
-def weeks_of(request: Request, known: Statistics, effort: float = 1) -> Weeks | None:
-    """Returns the newest weeks that likely hold all matches that are counted.
+def first_weeks(request: Request, known: Statistics) -> Weeks | None:
+    """Returns the weeks that a search for common words looks into first.
 
-    None when most weeks would have to be asked for, or nothing is known of them.
+    None when it has no words or nothing is known of the weeks.
     """
     words = request.terms.required_hashes
     if not words or not known.times:
         return None
-    shares = _word_shares(words, known)
-    together = max(_product(shares), 1e-12)
-    met = together * _share_of_place(request.place, known)
-    met *= known.within(request.spans) if request.spans else 1.0
-    met *= _group_share(request, known) if request.where.groups else 1.0
-    wanted = min(
-        effort * _MORE_WEEKS * TOTAL_CAP / max(met, 1e-12),
-        effort * _MOST_ENTRIES / min(shares),
-        # What a filter leaves out was read as well, so that looking further costs as much again.
-        _MOST_NEAR / together,
+    shares = word_shares(words, known)
+    likely = request.most / max(_met(request, known), 1e-12)
+    # One word alone is as common as is known, wherever its releases lie.
+    is_sure = len(words) == 1 and not _is_filtered(request) and not request.place
+    wanted = likely * (_MORE_WEEKS if is_sure else _FIRST_WEEKS)
+    if not is_sure:
+        wanted = min(wanted, _MOST_AT_ONCE / 2 / min(shares))
+    weeks = _weeks(request, known, min(wanted, _most_weeks(request, known)))
+    is_all = weeks is not None and weeks.is_whole and request.posted == (None, None)
+    return None if is_all else weeks
+
+
+def next_weeks(request: Request, known: Statistics, weeks: Weeks, found: int) -> Weeks | None:
+    """Returns the weeks before those that a search looked into; None when it ends there.
+
+    Args:
+        request: the search.
+        known: how common words are.
+        weeks: the weeks before, with all releases that were looked through.
+        found: hits in them.
+    """
+    if weeks.is_whole or found >= request.most:
+        return None
+    is_far = found < _A_PAGE
+    most = (
+        known.releases
+        if may_read_lists(request, known)
+        else _most_weeks(request, known, is_far=is_far)
     )
-    if effort > 1:
-        wanted = min(wanted, known.releases / 2)
+    left = most - weeks.releases
+    if left <= 0:
+        return None
+    # By what was found, with room for chance.
+    likely = (request.most - found + 2 * found**0.5 + 1) * weeks.releases / (found + 1)
+    wanted = min(likely, left)
+    if wanted > 0.7 * (known.releases - weeks.releases):
+        wanted = known.releases
+    before = _weeks(request, known, wanted, below=weeks.start)
+    if before is not None and before.is_whole and request.posted == (None, None):
+        # To read again what was found costs less than to compare with the weeks of all years.
+        return replace(before, keys=[])
+    return before
+
+
+def _weeks(
+    request: Request, known: Statistics, wanted: float, below: datetime | None = None
+) -> Weeks | None:
     since, until = request.posted
     return newest_weeks(
-        known.times, known.releases, wanted, now=request.now, since=since, until=until
+        known.times,
+        known.releases,
+        wanted,
+        now=request.now,
+        since=since,
+        until=until,
+        below=below,
     )
+
+
+def _most_weeks(request: Request, known: Statistics, *, is_far: bool = False) -> float:
+    """Returns how many releases a search that goes week by week may look through."""
+    shares = word_shares(request.terms.required_hashes, known)
+    entries = _MOST_ENTRIES * (_FURTHER if is_far else 1)
+    # What another filter leaves out is read as well.
+    read = _product(shares) * (known.within(request.spans) if request.spans else 1.0)
+    return min(entries / min(shares), _MOST_NEAR / max(read, 1e-12))
+
+
+def _met(request: Request, known: Statistics) -> float:
+    """Returns the share of releases that likely match."""
+    terms = request.terms
+    met = _product(word_shares(terms.required_hashes, known))
+    met *= share_of_place(request.place, known)
+    met *= known.within(request.spans) if request.spans else 1.0
+    met *= _group_share(request, known) if request.where.groups else 1.0
+    for words in terms.excluded_hashes:
+        met *= 1 - _product([min(0.9, known.words.get(word, 0.0)) for word in words])
+    return met
+
+
+def _is_filtered(request: Request) -> bool:
+    where = request.where
+    return bool(where.conditions or where.groups or where.ages or request.spans)
 
 
 def may_read_lists(request: Request, known: Statistics) -> bool:
@@ -127,15 +222,21 @@ def may_read_lists(request: Request, known: Statistics) -> bool:
 
     Without a filter few releases can have all words; with one they may be many.
     """
-    where, shares = request.where, _word_shares(request.terms.required_hashes, known)
-    cost = min(shares) * _JOINED_COST
-    if where.conditions or where.groups or where.ages or request.spans:
+    shares = word_shares(request.terms.required_hashes, known)
+    cost = min(shares) * 0.3
+    if _is_filtered(request):
         cost += _product(shares) * _INDEX_COST
     return known.releases * cost <= _MOST_JOINED
 
 
-def choose_way(request: Request, known: Statistics) -> str:
-    """Returns `index` (words or groups), `place` (episode or date), `both`, `weeks` or `walk`."""
+def choose_way(request: Request, known: Statistics, weeks: Weeks | None = None) -> str:
+    """Returns `index` (words or groups), `place` (episode or date), `both`, `weeks` or `walk`.
+
+    Args:
+        request: the search.
+        known: how common words are.
+        weeks: the weeks that it would look into first.
+    """
     place, words = request.place, request.terms.required_hashes
     by_place = place.season is not None or place.airdate is not None
     by_both = bool(words) and place_key(place) is not None
@@ -143,34 +244,91 @@ def choose_way(request: Request, known: Statistics) -> str:
         return "both" if by_both else "index" if words else "place" if by_place else "walk"
     if by_place and not words and (place.episode is not None or place.airdate is not None):
         return "place"
-    of_words = _word_shares(words, known)
+    of_words = word_shares(words, known)
     shares = [*of_words, *([_group_share(request, known)] if request.where.groups else [])]
-    together = _product(shares)
-    series = _share_of_place(place, known)
-    filed = known.within(request.spans) if request.spans else 1.0
+    series = share_of_place(place, known)
     costs: dict[str, float] = {}
-    if shares:
-        entry = _ENTRY_COST if len(shares) == 1 else _JOINED_COST
-        costs["index"] = known.releases * (min(shares) * entry + together * _INDEX_COST)
+    # What is known of words together says little, so that many entries are read week by week.
+    lists = lists_of(shares, known.releases) if shares else None
+    is_few = lists is None or min(lists.found, known.releases * min(shares)) <= request.most
+    if lists is not None and (is_few or weeks is None):
+        costs["index"] = lists.cost + known.releases * _product(shares) * _INDEX_COST
     if by_place:
         # The words of a title go together, so that their product says too little.
         if words:
             costs["index"] = known.releases * min(shares) * _INDEX_COST / 2
-        costs["place"] = known.releases * series * _PLACE_COST
+        is_bare = not words and not _is_filtered(request)
+        costs["place"] = known.releases * series * (_PLACE_ENTRY_COST if is_bare else _PLACE_COST)
     if by_both:
-        rarest = min(shares)
-        entries, found = min(rarest, series) * (len(words) + 1) * _ENTRY_COST, rarest * series
-        costs["both"] = known.releases * (entries + found * _INDEX_COST)
-    if (weeks := weeks_of(request, known)) is not None:
-        near = min(of_words) * _WEEKLY_COST + _product(of_words) * _NEAR_COST
-        costs["weeks"] = weeks.releases * near + len(weeks.keys) * _WEEK_COST
+        lists = lists_of(of_words, known.releases, series)
+        costs["both"] = lists.cost + lists.found * _INDEX_COST + _STEP_COST
+    met = max(_met(request, known), 1e-12)
+    if weeks is not None and not is_few:
+        most = known.releases if may_read_lists(request, known) else _most_weeks(request, known)
+        looked = min(request.most / met, most, known.releases)
+        # The words of a title go together, and its place is only looked for in what has them.
+        read = min(of_words) if by_place else _product(of_words)
+        rest = read * _NEAR_COST * _MORE_WEEKS * looked
+        costs["weeks"] = lists_of(of_words, looked).cost + rest + 2 * _STEP_COST
     # Categories of a search without words have an order of their own to walk by.
-    met = together * series * (filed if words else 1.0)
-    costs["walk"] = min(TOTAL_CAP / max(met, 1e-12), known.releases, request.reach)
+    if request.spans and not words:
+        met /= max(known.within(request.spans), 1e-12)
+    costs["walk"] = min(request.most / met, known.releases, request.reach)
     return min(costs, key=lambda way: costs[way])
 
 
-def _word_shares(words: list[list[int]], known: Statistics) -> list[float]:
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Which lists of an index are read.
+
+    Attributes:
+        words: places of the words whose lists are compared; the others are looked for in the
+            releases that these lead to.
+        by_place: whether the list of the place in a series is among them.
+        cost: what reading them costs.
+        found: about how many releases have all of them.
+    """
+
+    words: tuple[int, ...]
+    by_place: bool
+    cost: float
+    found: float
+
+
+def lists_of(shares: Sequence[float], releases: float, series: float | None = None) -> Lists:
+    """Returns the lists that are worth reading, the shortest first.
+
+    To look a release up in a long list costs as much as reading the release, so that the list of
+    a common word is only read when it spares many releases.
+
+    Args:
+        shares: of the words.
+        releases: how many releases there are.
+        series: the share of the place in a series, when its list may be read.
+    """
+    lists = [(share, at) for at, share in enumerate(shares)]
+    if series is not None:
+        lists.append((series, -1))
+    if not lists:
+        return Lists((), by_place=False, cost=releases, found=releases)
+    lists.sort()
+    entries = releases * lists[0][0]
+    cost, found, taken = entries * _ENTRY_COST, entries, [lists[0][1]]
+    for share, at in lists[1:]:
+        # The words of a title go together, wherever in a series.
+        is_apart = at < 0 or taken == [-1]
+        kept = share if is_apart else share**0.5
+        compared = min(entries * _LEAP_COST, releases * share * _OTHER_COST)
+        compared += entries * _ENTRY_COST / 2
+        if (entries if is_apart else found) * (1 - kept) * _INDEX_COST > compared:
+            cost, found = cost + compared, found * kept
+            taken.append(at)
+    words = tuple(sorted(at for at in taken if at >= 0))
+    return Lists(words, -1 in taken, cost, found)
+
+
+def word_shares(words: list[list[int]], known: Statistics) -> list[float]:
+    """Returns the share of releases that hold a word of each group."""
     return [
         min(1.0, sum(known.words.get(word, _UNLISTED_WORD) for word in group)) for group in words
     ]
@@ -186,11 +344,12 @@ def group_is_rarer(request: Request, known: Statistics) -> bool:
     where = request.where
     if not where.groups or not where.words:
         return bool(where.groups)
-    words = _word_shares(request.terms.required_hashes, known)
+    words = word_shares(request.terms.required_hashes, known)
     return _group_share(request, known) < _product(words)
 
 
-def _share_of_place(place: Place, known: Statistics) -> float:
+def share_of_place(place: Place, known: Statistics) -> float:
+    """Returns the share of releases at a place in a series."""
     if place.airdate is not None:
         return _DAILY_SHARE / 100
     share = 1.0
@@ -217,3 +376,8 @@ def place_key(place: Place) -> int | None:
     if episode is None:
         return -1 - season
     return None if episode < 0 else (season << 31) + episode
+
+
+def category_keys(spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Returns what the index of words holds of categories: of each number, or of a main one."""
+    return [(-4 << 40) - low for low, _ in spans]

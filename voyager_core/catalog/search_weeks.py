@@ -25,11 +25,13 @@ class Weeks:
 
     Attributes:
         keys: what the index holds of them.
+        start: when they begin.
         releases: about how many releases they hold.
-        is_whole: whether all that may match was posted in them.
+        is_whole: whether all that may match was posted in them, or after them.
     """
 
     keys: list[int]
+    start: datetime
     releases: float
     is_whole: bool
 
@@ -39,15 +41,22 @@ def ahead_of(now: datetime) -> datetime:
     return now + _SLACK
 
 
-def keys_of_weeks(first: datetime, last: datetime) -> list[int]:
-    """Returns what the index of words holds of the weeks from one moment to another.
+def keys_of_weeks(first: int, end: int | None, last: int) -> list[int]:
+    """Returns what the index of words holds of the weeks from one to another, numbered from 1970.
 
-    The stretches may reach beyond the last week.
+    Args:
+        first: the first week.
+        end: the week before which they end; None when they may reach beyond the last one.
+        last: the last week that matters.
     """
-    week, end = (max(0, (moment - _EPOCH).days) // 7 for moment in (first, last))
     keys: list[int] = []
-    while week <= end:
-        length, below = next(each for each in _STRETCHES if week % each[0] == 0)
+    week, stop = first, last + 1 if end is None else end
+    while week < stop:
+        length, below = next(
+            each
+            for each in _STRETCHES
+            if week % each[0] == 0 and (end is None or week + each[0] <= end)
+        )
         keys.append(below - week // length)
         week += length
     return keys
@@ -61,8 +70,9 @@ def newest_weeks(
     now: datetime,
     since: datetime | None = None,
     until: datetime | None = None,
+    below: datetime | None = None,
 ) -> Weeks | None:
-    """Returns the newest weeks that hold about so many releases; None when most do.
+    """Returns the newest weeks that hold about so many releases; None when too little is known.
 
     What was posted after `ahead_of(now)` is not among them.
 
@@ -73,6 +83,7 @@ def newest_weeks(
         now: the time.
         since: only what was posted from then on.
         until: only what was posted up to then.
+        below: only weeks before this one, where weeks begin that were looked into.
     """
     if len(bounds) < _LEAST_BOUNDS:
         return None
@@ -80,15 +91,30 @@ def newest_weeks(
     upper = ahead_of(now)
     if until is not None and until < now:
         upper = until + _SLACK
+    upper = upper if below is None else min(below, upper)
     top = max(0, bisect_left(bounds, upper) - 1)
     lowest = 0 if since is None else max(0, bisect_left(bounds, since) - 1)
     first = int(top - wanted / releases * parts)
-    is_whole = first <= lowest
-    if since is None and wanted > releases / 2:
-        return None
     # History is stored below the oldest time that is known.
     oldest = _EPOCH if since is None else since - _SLACK
-    start = oldest if is_whole else bounds[first]
-    keys = keys_of_weeks(start, max(upper, start))
+    is_whole = first <= lowest
+    last, end = _week(upper), None if below is None else _week(below)
+    week = _week(oldest)
+    if not is_whole:
+        # At least a week.
+        newest = last if end is None else end - 1
+        week = max(week, _rounded(min(_week(bounds[first]), newest), last))
+        is_whole = week <= _week(oldest)
+    keys = keys_of_weeks(min(week, last), end, last)
     held = (top - max(lowest, first, 0)) / parts * releases
-    return Weeks(keys, max(held, releases / parts), is_whole)
+    return Weeks(keys, _EPOCH + timedelta(weeks=week), max(held, releases / parts), is_whole)
+
+
+def _week(moment: datetime) -> int:
+    return max(0, (moment - _EPOCH).days) // 7
+
+
+def _rounded(week: int, last: int) -> int:
+    """Returns a week from which few keys reach to the last one: a sixth earlier at most."""
+    length = next((each for each, _ in _STRETCHES if each * 6 <= last - week), 1)
+    return week - week % length

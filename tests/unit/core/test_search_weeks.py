@@ -21,17 +21,43 @@ def stored(moment: datetime) -> set[int]:
     return {-(1 << 40) - day // 7, -(2 << 40) - day // 56, -(3 << 40) - day // 448}
 
 
-@given(_moments, _moments, _moments)
-def test_every_moment_between_is_found_once(first, last, moment):
+def week(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)).days // 7 if moment.year >= 1970 else 0
+
+
+@given(_moments, _moments, _moments, st.booleans())
+def test_every_moment_between_is_found_once(first, last, moment, is_open):
     first, last = sorted((first, last))
-    keys = keys_of_weeks(first, last)
+    keys = keys_of_weeks(week(first), None if is_open else week(last), week(last))
     assert len(set(keys)) == len(keys)
-    if first <= moment <= last:
-        assert len(stored(moment) & set(keys)) == 1
-    elif moment < first - timedelta(days=7):
-        assert not stored(moment) & set(keys) or moment.year < 1970
+    found = len(stored(moment) & set(keys))
+    if week(first) <= week(moment) < week(last):
+        assert found == 1
+    elif week(moment) < week(first):
+        assert found == 0
+    else:
+        # The last stretch may reach beyond, unless weeks end where others begin.
+        assert found == 0 or is_open
+        assert found == 1 or week(moment) > week(last) or not is_open
     # Twenty years have more than a thousand weeks.
-    assert len(keys) <= 14 + (last - first).days / 448 + 2
+    assert len(keys) <= 28 + (last - first).days / 448 + 2
+
+
+@given(st.floats(0, 1.2), st.lists(st.floats(0.001, 1), min_size=1, max_size=6), _moments)
+def test_weeks_before_weeks_hold_every_moment_once(share, parts, moment):
+    """A search that goes back week by week meets every release once, whatever its steps."""
+    weeks = newest_weeks(BOUNDS, 100_000, share * 100_000, now=NOW)
+    found = len(stored(moment) & set(weeks.keys))
+    for part in [*parts, 2]:
+        if weeks.is_whole:
+            break
+        below = weeks.start
+        weeks = newest_weeks(BOUNDS, 100_000, part * 100_000, now=NOW, below=below)
+        assert weeks.start < below
+        found += len(stored(moment) & set(weeks.keys))
+    assert weeks.is_whole
+    assert found == 1 or moment > NOW
+    assert found <= 1
 
 
 @pytest.mark.parametrize(
@@ -47,8 +73,10 @@ def test_as_many_releases_as_are_wanted_lie_in_the_newest_weeks(wanted, days):
     assert not stored(NOW - timedelta(days=days + 36.5 * 1.1 + 7)) & set(weeks.keys)
 
 
-def test_most_of_all_releases_need_no_weeks():
-    assert newest_weeks(BOUNDS, 100_000, 60_000, now=NOW) is None
+def test_all_releases_are_all_weeks():
+    weeks = newest_weeks(BOUNDS, 100_000, 100_000, now=NOW)
+    assert weeks.is_whole
+    assert stored(datetime(1970, 1, 1, tzinfo=UTC)) & set(weeks.keys)
 
 
 def test_too_few_bounds_tell_nothing():
