@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.postgres
 
 NOW = datetime(2024, 3, 2, tzinfo=UTC)
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # What ends a field or a line of an overview cannot be in one.
 BYTES = st.binary(max_size=60).map(lambda raw: re.sub(rb"[\t\r\n]", b"?", raw))
 
@@ -60,6 +62,7 @@ def assert_clean(response):
 
 @example(b'"</title><script>alert(1)</script>.mkv"', b'"><b>', b"alt.<x>")
 @example(b'"a\x00b\x1b\x7f\x85.mkv" \xe2\x80\xae gpj', b"\xff\xfe", b"alt.\xe2\x80\xa8x")
+@example("\u202e\u2066Film\u202egpj.mkv".encode(), "\u202eB <b@c>".encode(), b"alt.x")
 @example(b'"../../etc/passwd"', b"A: b; c\x00", b"../..")
 @example(b'"=?utf-8?B?DQpTZXQtQ29va2llOiB4?=.rar"', b"=?utf-8?Q?=0D=0AX:_y?= <a@b>", b"x")
 @example("\U0001f600 \ud7ff \ufdd0 {{pass]]>word}}.rar".encode(), b"]]>", b"&amp;")
@@ -75,6 +78,7 @@ def test_any_bytes_give_well_formed_feeds_nzbs_pages_and_headers(api, subject, p
     text = feed.content.decode()
     assert not ILLEGAL.search(text)
     assert all(ord(char) <= 0xFFFF for char in text)
+    assert not TURNING.search(text)
     found = list(ET.fromstring(feed.content).iter("item"))
     assert len(found) == stored
     for item in found:
@@ -86,6 +90,8 @@ def test_any_bytes_give_well_formed_feeds_nzbs_pages_and_headers(api, subject, p
             r"attachment; filename=\"[ -!#-\[\]-~]+\.nzb\"; filename\*=UTF-8''[!-~]+\.nzb",
             nzb.headers["content-disposition"],
         )
+        assert not TURNING.search(unquote(nzb.headers["content-disposition"]))
+        assert not TURNING.search(nzb.text.partition("</head>")[0])
         expat.ParserCreate().Parse(nzb.content, True)
         parsed = rnzb.Nzb.from_str(nzb.text)
         ids = {segment.message_id for file in parsed.files for segment in file.segments}

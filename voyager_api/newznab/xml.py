@@ -14,14 +14,17 @@ Attributes: TypeAlias = Iterable[tuple[str, str | int]]
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 _BLANKS = re.compile("[\t\n\r\x85\u2028\u2029]+")
-# Forbidden by XML 1.0, and also DEL, the C1 controls and the non-characters, which it allows.
-_UNWANTED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+# Forbidden by XML 1.0, and also DEL, the C1 controls and the non-characters, which it allows, and
+# what turns the text around it, by which the name of a file can hide how it ends.
+_UNWANTED = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
 _SPECIAL = re.compile("[&<>\"'\U00010000-\U0010ffff]")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 
 
 def clean_line(text: str) -> str:
-    """Returns the text as one line without characters that XML or a header cannot carry."""
+    """Returns the text as one line without what XML, a header or a reader cannot take."""
     return _UNWANTED.sub("", _BLANKS.sub(" ", text))
 
 

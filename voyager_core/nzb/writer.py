@@ -24,6 +24,8 @@ _HEAD = (
     '<nzb xmlns="http://www.newzbin.com/DTD/2003/nzb">\n'
 )
 _ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Overrides and isolates: a job is named by the title, and its end must be seen.
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _BLANKS = re.compile(r"[\t\n\r]+")
 _QUOTED = re.compile(r'"([^"]*)"')
 _COUNTER = re.compile(r"(?:\s*yenc)?\s*[(\[]\d+/\d+[)\]]\s*$", re.IGNORECASE)
@@ -86,7 +88,7 @@ def write_nzb(
         msg = f"release {release.public_id} has no segment that an NZB can hold"
         raise EmptyNzbError(msg)
     lines = [_HEAD, " <head>\n"]
-    metas = [("title", release.name), ("category", category or "")]
+    metas = [("title", _TURNING.sub("", release.name)), ("category", category or "")]
     metas += [("password", password) for password in passwords]
     lines += [
         f'  <meta type="{kind}">{escape(text)}</meta>\n' for kind, text in metas if text.strip()

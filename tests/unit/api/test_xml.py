@@ -35,6 +35,11 @@ def test_nz3_control_characters_are_stripped():
     assert escape("a\x00b\x08c\x0bd\x1fe\x7ff\x9fg\ufffeh\uffffi\ud800j") == "abcdefghij"
 
 
+def test_what_turns_the_text_around_it_is_stripped():
+    turning = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
+    assert escape(f"Film{turning}gpj.exe") == "Filmgpj.exe"
+
+
 def test_nz3_lone_surrogates_do_not_break_the_encoding():
     assert b"<text>ab</text>" in _document("a\udcffb")
 
