@@ -25,6 +25,7 @@ MOST_LISTS: Final = 200
 @dataclass(slots=True)
 class _List:
     ids: "array[int]"
+    is_least: bool
     made_at: datetime
     used_at: datetime
 
@@ -39,10 +40,12 @@ class Snapshots:
     _lists: OrderedDict[Hashable, _List] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def keep(self, name: Hashable, ids: Sequence[int], now: datetime) -> None:
-        """Keeps the numbers of all releases of a list, in its order."""
+    def keep(
+        self, name: Hashable, ids: Sequence[int], now: datetime, *, is_least: bool = False
+    ) -> None:
+        """Keeps the numbers of all releases of a list, in its order, and if there may be more."""
         with self._lock:
-            self._lists[name] = _List(array("q", ids), now, now)
+            self._lists[name] = _List(array("q", ids), is_least, now, now)
             self._lists.move_to_end(name)
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
@@ -58,8 +61,8 @@ class Snapshots:
             if (found := self._lists.get(name)) is not None:
                 found.ids = array("q", ids)
 
-    def ids(self, name: Hashable, now: datetime) -> list[int] | None:
-        """Returns the numbers of a list, None when it is gone."""
+    def ids(self, name: Hashable, now: datetime) -> tuple[list[int], bool] | None:
+        """Returns the numbers of a list and if there may be more, None when it is gone."""
         with self._lock:
             found = self._lists.get(name)
             if found is None or not found.is_good(now):
@@ -67,4 +70,4 @@ class Snapshots:
                 return None
             found.used_at = now
             self._lists.move_to_end(name)
-            return list(found.ids)
+            return list(found.ids), found.is_least

@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.integration.api_support import BASE, NS, add_releases, open_api, shared_database
-from voyager_core.catalog import search_ways
+from voyager_api.routes.listing import NOT_ALL
+from voyager_core.catalog import search_statistics, search_ways
 from voyager_core.catalog.keys import create_key
 from voyager_core.domain.tokens import matches, query_terms, token_hash
 
@@ -139,6 +140,22 @@ def test_nz9_a_later_page_leaves_out_what_has_only_the_hash_of_a_word(empty):
         totals.append(channel.find(f"{NS}response").get("total"))
     assert found == [f"Plumless.{at}" for at in (6, 5, 3, 1, 0)]
     assert totals == ["7", "5", "5"]
+
+
+def test_a_feed_says_when_older_releases_were_not_looked_through(empty, monkeypatch):
+    add_releases(empty.conn, *(f"Release.Number.{number}.720p" for number in range(9)))
+    empty.conn.execute("update release set size_bytes = release_id; analyze release")
+    search_statistics.forget()
+    pages = [{"offset": 0}, {"offset": 1}]
+    for page in pages:
+        channel = empty.feed(t="search", minsize=4, limit=1, **page)
+        assert NOT_ALL not in channel.findtext("description")
+    monkeypatch.setattr(search_ways, "REACH_OF_FILTERS", 3)
+    for page in pages:
+        channel = empty.feed(t="search", minsize=4, limit=1, maxage=5000, **page)
+        assert NOT_ALL in channel.findtext("description")
+        assert channel.find(f"{NS}response").get("total") == "3"
+        assert NOT_ALL not in empty.feed(t="search", **page).findtext("description")
 
 
 @pytest.mark.parametrize("count", [4, 5])

@@ -15,10 +15,18 @@ from voyager_api.responses import Answer
 from voyager_api.routes.access import Caller
 from voyager_core.catalog.connect import Connection
 from voyager_core.catalog.releases import Release
-from voyager_core.catalog.search import SearchQuery, releases_of, search, with_words
+from voyager_core.catalog.search import (
+    SearchPage,
+    SearchQuery,
+    releases_of,
+    search,
+    with_words,
+)
+from voyager_core.catalog.search_ways import TOTAL_CAP
 from voyager_core.domain.category_traits import traits_of
 
 TITLE = "Voyager"
+NOT_ALL = "Not all releases were looked through for this list: older ones may match as well"
 
 
 def find(conn: Connection, services: Services, caller: Caller, request: SearchRequest) -> Feed:
@@ -29,30 +37,32 @@ def find(conn: Connection, services: Services, caller: Caller, request: SearchRe
     """
     if request.matches_nothing:
         return Feed(TITLE, offset=request.offset)
-    total, releases = _page(conn, services, caller, to_query(request))
-    items = tuple(to_item(release, request.categories) for release in releases)
-    return Feed(TITLE, items, total=total, offset=request.offset)
+    page = _page(conn, services, caller, to_query(request))
+    items = tuple(to_item(release, request.categories) for release in page.items)
+    feed = Feed(TITLE, items, total=page.total, offset=request.offset)
+    if page.is_least and page.total < TOTAL_CAP:
+        feed = replace(feed, description=f"{feed.description}. {NOT_ALL}")
+    return feed
 
 
-def _page(
-    conn: Connection, services: Services, caller: Caller, query: SearchQuery
-) -> tuple[int, list[Release]]:
+def _page(conn: Connection, services: Services, caller: Caller, query: SearchQuery) -> SearchPage:
     name = (caller.api_key.api_key_id, replace(query, limit=0, offset=0))
     now = services.now()
     if query.offset and (kept := services.snapshots.ids(name, now)):
+        ids, is_least = kept
         begin, end = query.offset, query.offset + query.limit
-        releases = releases_of(conn, kept[begin:end])
+        releases = releases_of(conn, ids[begin:end])
         # The first page showed that its own names hold the words, not just their hashes.
-        if (true := with_words(conn, query.text, kept, releases)) is not None:
+        if (true := with_words(conn, query.text, ids, releases)) is not None:
             services.snapshots.correct(name, true)
-            kept, releases = true, releases_of(conn, true[begin:end])
-        return len(kept), releases
+            ids, releases = true, releases_of(conn, true[begin:end])
+        return SearchPage(len(ids), releases, ids, is_least)
     page = search(conn, query)
     if page.total > query.offset + len(page.items):
-        services.snapshots.keep(name, page.ids, now)
+        services.snapshots.keep(name, page.ids, now, is_least=page.is_least)
     else:
         services.snapshots.forget(name)
-    return page.total, page.items
+    return page
 
 
 def answer_feed(

@@ -51,8 +51,9 @@ _DAILY_SHARE = 0.002
 _MORE_WEEKS = 1.05
 # What is known of words together says little; the first weeks tell.
 _FIRST_WEEKS = 0.45
-# Above so many entries of the shortest list a search goes week by week.
+# Above so many entries of the shortest list a search goes week by week, with so many at first.
 _MOST_AT_ONCE = 20_000
+_FIRST_ENTRIES = 4_000
 # What looking into weeks may cost: entries of the shortest list, and releases.
 _MOST_ENTRIES = 100_000
 _MOST_NEAR = 25_000
@@ -138,7 +139,7 @@ def first_weeks(request: Request, known: Statistics) -> Weeks | None:
     is_sure = len(words) == 1 and not _is_filtered(request) and not request.place
     wanted = likely * (_MORE_WEEKS if is_sure else _FIRST_WEEKS)
     if not is_sure:
-        wanted = min(wanted, _MOST_AT_ONCE / 2 / min(shares))
+        wanted = min(wanted, _FIRST_ENTRIES / min(shares))
     weeks = _weeks(request, known, min(wanted, _most_weeks(request, known)))
     is_all = weeks is not None and weeks.is_whole and request.posted == (None, None)
     return None if is_all else weeks
@@ -165,15 +166,33 @@ def next_weeks(request: Request, known: Statistics, weeks: Weeks, found: int) ->
     if left <= 0:
         return None
     # By what was found, with room for chance.
-    likely = (request.most - found + 2 * found**0.5 + 1) * weeks.releases / (found + 1)
+    missing = (request.most - found) * _MORE_WEEKS + 2 * found**0.5 + 1
+    likely = missing * weeks.releases / (found + 1)
     wanted = min(likely, left)
-    if wanted > 0.7 * (known.releases - weeks.releases):
+    rest = known.releases - weeks.releases
+    if (
+        wanted >= rest
+        or wanted >= left > 0.9 * rest
+        or _is_all_cheaper(request, known, weeks, found, wanted)
+    ):
         wanted = known.releases
     before = _weeks(request, known, wanted, below=weeks.start)
     if before is not None and before.is_whole and request.posted == (None, None):
         # To read again what was found costs less than to compare with the weeks of all years.
         return replace(before, keys=[])
     return before
+
+
+def _is_all_cheaper(
+    request: Request, known: Statistics, weeks: Weeks, found: int, wanted: float
+) -> bool:
+    """Tells whether all before some weeks costs less than what is wanted of it."""
+    shares = word_shares(request.terms.required_hashes, known)
+    lists = lists_of(shares, known.releases)
+    met = max((found + 1) / weeks.releases, _read(request, known))
+    of_all = lists.cost + known.releases * met * _NEAR_COST
+    of_some = (lists.cost / known.releases + _OTHER_COST + met * _NEAR_COST) * wanted + _STEP_COST
+    return of_all <= of_some and may_read_lists(request, known)
 
 
 def _weeks(
@@ -196,8 +215,13 @@ def _most_weeks(request: Request, known: Statistics, *, is_far: bool = False) ->
     shares = word_shares(request.terms.required_hashes, known)
     entries = _MOST_ENTRIES * (_FURTHER if is_far else 1)
     # What another filter leaves out is read as well.
-    read = _product(shares) * (known.within(request.spans) if request.spans else 1.0)
-    return min(entries / min(shares), _MOST_NEAR / max(read, 1e-12))
+    return min(entries / min(shares), _MOST_NEAR / max(_read(request, known), 1e-12))
+
+
+def _read(request: Request, known: Statistics) -> float:
+    """Returns the share of releases that lists of the index of words likely lead to."""
+    read = _product(word_shares(request.terms.required_hashes, known))
+    return read * (known.within(request.spans) if request.spans else 1.0)
 
 
 def _met(request: Request, known: Statistics) -> float:
@@ -249,9 +273,9 @@ def choose_way(request: Request, known: Statistics, weeks: Weeks | None = None) 
     series = share_of_place(place, known)
     costs: dict[str, float] = {}
     # What is known of words together says little, so that many entries are read week by week.
-    lists = lists_of(shares, known.releases) if shares else None
-    is_few = lists is None or min(lists.found, known.releases * min(shares)) <= request.most
-    if lists is not None and (is_few or weeks is None):
+    is_few = not shares or known.releases * min(shares) <= _MOST_AT_ONCE
+    if shares and (is_few or weeks is None):
+        lists = lists_of(shares, known.releases)
         costs["index"] = lists.cost + known.releases * _product(shares) * _INDEX_COST
     if by_place:
         # The words of a title go together, so that their product says too little.
@@ -268,8 +292,8 @@ def choose_way(request: Request, known: Statistics, weeks: Weeks | None = None) 
         looked = min(request.most / met, most, known.releases)
         # The words of a title go together, and its place is only looked for in what has them.
         read = min(of_words) if by_place else _product(of_words)
-        rest = read * _NEAR_COST * _MORE_WEEKS * looked
-        costs["weeks"] = lists_of(of_words, looked).cost + rest + 2 * _STEP_COST
+        each = _OTHER_COST + read * _NEAR_COST * _MORE_WEEKS
+        costs["weeks"] = lists_of(of_words, looked).cost + each * looked + 2 * _STEP_COST
     # Categories of a search without words have an order of their own to walk by.
     if request.spans and not words:
         met /= max(known.within(request.spans), 1e-12)
