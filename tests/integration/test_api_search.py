@@ -421,6 +421,7 @@ def names(postgres_server):
             "Café.Society.and.the.Rest.2016.1080p.BluRay.H.264-GRP",
             "Up.2009.1080p.BluRay.x264-GRP",
             "日本の番組 第05話 [1080p]",
+            "S.W.A.T.2017.S07E01.1080p.WEB.h264-GRP",
         )
         yield api
 
@@ -437,9 +438,12 @@ def names(postgres_server):
         ("CAFÉ society and the rest", "Café"),
         ("cafe h264", "Café"),
         ("cafe h.264", "Café"),
+        # Sonarr takes the dots away.
+        ("SWAT 2017", "S.W.A.T"),
+        ("s.w.a.t.", "S.W.A.T"),
     ],
 )
-def test_nz30_case_diacritics_apostrophes_and_small_words_do_not_matter(names, q, start):
+def test_nz30_case_diacritics_apostrophes_initials_and_small_words_do_not_matter(names, q, start):
     (title,) = names.titles(t="search", q=q)
     assert title.startswith(start)
 

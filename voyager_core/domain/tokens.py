@@ -2,8 +2,8 @@
 
 One normaliser serves both sides: case and diacritics are folded, every separator is
 equal, apostrophes are deleted (and the split form kept as well), spellings such as
-`H.264`, `h264` and `h 264` are one word, and scripts that are written without spaces
-are cut into pairs of characters.
+`H.264`, `h264` and `h 264` are one word, initials such as `S.W.A.T` are found as
+`swat` too, and scripts that are written without spaces are cut into pairs of characters.
 """
 
 import re
@@ -103,7 +103,8 @@ def token_hashes(name: str) -> list[int]:
     found: set[int] = set()
     if name.isascii() and "'" not in name and "`" not in name:
         words = [word.lower() for word in _split(name)]
-        if CONTRACTED.isdisjoint(words) and len(words) * 2 < MAX_TOKENS:
+        is_plain = CONTRACTED.isdisjoint(words) and not any(map(_are_initials, words, words[1:]))
+        if is_plain and len(words) * 2 < MAX_TOKENS:
             for word in words:
                 found.update(_hashes_of(word))
             return sorted(found)
@@ -120,7 +121,7 @@ def tokenize(name: str) -> list[str]:
     """Returns the distinct words that a name is found by, in order of their appearance.
 
     Beside the words themselves these are the second spellings: the halves of `WEB-DL`,
-    the split form of `Grey's`, `gruesse` for `Grüße`.
+    the split form of `Grey's`, `gruesse` for `Grüße`, `swat` for `S.W.A.T`.
     """
     found: dict[str, None] = {}
     for word in _spellings(name):
@@ -153,7 +154,7 @@ def query_terms(text: str) -> QueryTerms:
         if match["phrase"] is not None and len(run) > 1:
             phrases[tuple(run)] = None
     # Taken together, so that a pair such as `H 264` or `S01 E02` is one word here as well.
-    groups = dict.fromkeys(_groups(" ".join(wanted)))
+    groups = dict.fromkeys(_with_initials(list(_groups(" ".join(wanted)))))
     required = [group for group in groups if group[0] not in OPTIONAL_WORDS]
     if not groups and not excluded and not _is_blank(text):
         # Clients take whatever a search gives for what they asked for.
@@ -209,6 +210,24 @@ def _groups(text: str) -> Iterator[tuple[str, ...]]:
         else:
             for word in words:
                 yield (word,)
+
+
+def _with_initials(groups: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Yields the groups, of which initials in a row may be one word instead."""
+    at = 0
+    while at < len(groups):
+        end = at + 1
+        while end < len(groups) and _are_initials(groups[end - 1][0], groups[end][0]):
+            end += 1
+        run = groups[at:end]
+        joined = ("".join(group[0] for group in run),) if len(run) > 1 else ()
+        yield from (group + joined for group in run)
+        at = end
+
+
+def _are_initials(word: str, following: str) -> bool:
+    pair = word + following
+    return len(word) == len(following) == 1 and pair.isascii() and pair.isalpha()
 
 
 def _alternatives(raw: str, word: str) -> Iterator[str]:
@@ -295,11 +314,16 @@ def _words(text: str) -> list[str]:
 
 def _spellings(name: str) -> Iterator[str]:
     """Yields every word of a name in every spelling that finds it."""
-    before = ""
+    before = initials = ""
     for raw in _split(name):
         word = _fold(raw)
         if not word:
             continue
+        if initials and _are_initials(initials[-1], word):
+            initials += word
+        else:
+            yield from _joined_initials(initials)
+            initials = word if len(word) == 1 else ""
         yield from _first_spellings(word)
         halves = () if raw.isalnum() else _halves(raw)
         if len(halves) > 1:
@@ -311,6 +335,13 @@ def _spellings(name: str) -> Iterator[str]:
             if expanded.isascii():
                 yield expanded
         before = word if len(word) > 1 and word.isalpha() else ""
+    yield from _joined_initials(initials)
+
+
+def _joined_initials(initials: str) -> Iterator[str]:
+    # Sonarr and its relatives take the dots of a title away, and names keep them.
+    if len(initials) > 1:
+        yield initials
 
 
 def _first_spellings(word: str) -> Iterator[str]:

@@ -18,6 +18,17 @@ from voyager_core.domain.tokens import token_hash, token_hashes, tokenize
 MADE = [name for _, name in [*readable_names(1_500, seed=7), *random_names(500, seed=7)]]
 ODD = [
     *("", " ", "\0", "a\0b", "a\nb", "Grey's.Anatomy.S01.E02", "WEB-DL", "H.264.x.265", "S01 E02"),
+    *(
+        "S.W.A.T.S01",
+        "a.b",
+        "A B c",
+        "x.h.264",
+        "a.5.1.b.c",
+        "É.T.x",
+        "e.T's",
+        "a-b_c+D",
+        "a.b" * 40,
+    ),
     *("Grüße.aus.Köln.S03E04", "龙之家族 第一季", "It.s.S1E2-E3", "x" * 2_000, "S01E02&E03"),
     *("[Group] Title - 08 [1080p]", "Show.2023.11.05.720p", "Show 5th Mar 2025", "A.S99999E1"),
     *("1920x1080", "Title.2019.1080P", "S01E99999999999999999999", "e1.e2.e3", "blu ray web dl"),
