@@ -51,9 +51,11 @@ _DAILY_SHARE = 0.002
 _MORE_WEEKS = 1.05
 # What is known of words together says little; the first weeks tell.
 _FIRST_WEEKS = 0.45
-# Above so many entries of the shortest list a search goes week by week, with so many at first.
+# Above so many entries of the shortest list a search goes week by week, with so many at first; but
+# not when that costs as large a part of reading all lists.
 _MOST_AT_ONCE = 20_000
 _FIRST_ENTRIES = 4_000
+_LARGE_PART = 0.4
 # What looking into weeks may cost: entries of the shortest list, and releases.
 _MOST_ENTRIES = 100_000
 _MOST_NEAR = 25_000
@@ -273,9 +275,12 @@ def choose_way(request: Request, known: Statistics, weeks: Weeks | None = None) 
     series = share_of_place(place, known)
     costs: dict[str, float] = {}
     # What is known of words together says little, so that many entries are read week by week.
+    lists = lists_of(shares, known.releases)
     is_few = not shares or known.releases * min(shares) <= _MOST_AT_ONCE
+    if weeks is not None and len(words) > 1:
+        first = weeks.releases * _OTHER_COST + _STEP_COST
+        is_few |= lists.cost * _LARGE_PART <= first
     if shares and (is_few or weeks is None):
-        lists = lists_of(shares, known.releases)
         costs["index"] = lists.cost + known.releases * _product(shares) * _INDEX_COST
     if by_place:
         # The words of a title go together, so that their product says too little.

@@ -5,7 +5,7 @@ in. So a search for common words asks for them in the newest weeks alone, as man
 hold all that is counted. Few keys matter: every entry of a word is compared with each of them.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -106,8 +106,17 @@ def newest_weeks(
         week = max(week, _rounded(min(_week(bounds[first]), newest), last))
         is_whole = week <= _week(oldest)
     keys = keys_of_weeks(min(week, last), end, last)
-    held = (top - max(lowest, first, 0)) / parts * releases
-    return Weeks(keys, _EPOCH + timedelta(weeks=week), max(held, releases / parts), is_whole)
+    start = _EPOCH + timedelta(weeks=week)
+    held = (_place(bounds, upper) - max(lowest, _place(bounds, start))) / parts * releases
+    return Weeks(keys, start, max(held, releases / parts), is_whole)
+
+
+def _place(bounds: Sequence[datetime], moment: datetime) -> float:
+    """Returns how many parts lie before a moment."""
+    at = bisect_right(bounds, moment)
+    if at in {0, len(bounds)}:
+        return float(max(0, at - 1))
+    return at - 1 + (moment - bounds[at - 1]) / (bounds[at] - bounds[at - 1])
 
 
 def _week(moment: datetime) -> int:
@@ -115,6 +124,6 @@ def _week(moment: datetime) -> int:
 
 
 def _rounded(week: int, last: int) -> int:
-    """Returns a week from which few keys reach to the last one: a sixth earlier at most."""
-    length = next((each for each, _ in _STRETCHES if each * 6 <= last - week), 1)
+    """Returns a week from which few keys reach to the last one: a fourth earlier at most."""
+    length = next((each for each, _ in _STRETCHES if each * 4 <= last - week), 1)
     return week - week % length
