@@ -15,7 +15,7 @@ import polars as pl
 from voyager_core.domain.generations import REPOST_WINDOW, repost_text
 from voyager_core.domain.names import is_readable_name
 from voyager_core.domain.titles import best_name
-from voyager_core.header_pass import heads, keys, sessions, stems
+from voyager_core.header_pass import heads, keys, sessions, sidecars, stems
 from voyager_core.header_pass.offers import is_between, texts_between, title_text
 from voyager_core.header_pass.runs import join_runs
 from voyager_core.header_pass.schemas import IDENTIFIED, conform
@@ -70,7 +70,7 @@ def identified_with_kinds(files: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFra
     rows = sessions.join_words(rows)
     rows = sessions.join_counted(rows)
     rows = join_runs(rows)
-    rows = sessions.join_sidecars(rows)
+    rows = sidecars.join_sidecars(rows)
     rows = _split_reposts(rows)
     releases = _release_names(rows)
     releases = releases.with_columns(release_key=keys.hashed(releases["_text"]))

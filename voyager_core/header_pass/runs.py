@@ -12,7 +12,7 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.names import readable
-from voyager_core.header_pass.sessions import PAUSE, counted, counted_alone, move
+from voyager_core.header_pass.sessions import PAUSE, counted, counted_alone, move, own_books
 
 _BY = ["_head_id", "_total", "_form"]
 _UPLOAD = ["_counter", "_run"]
@@ -37,6 +37,7 @@ def join_runs(rows: pl.DataFrame) -> pl.DataFrame:
     torn = pl.col("_run").min().over("_set") != pl.col("_run").max().over("_set")
     files = files.with_columns(_doubtful=pl.col("_doubtful") | torn)
     is_archive = pl.col("_is_member") & ~pl.col("_is_par2")
+    files = files.with_columns(_book=pl.col("_is_book").any().over("_set"))
     runs = files.group_by(_UPLOAD).agg(
         pl.col("_total").first(),
         pl.col("_set").n_unique().alias("sets"),
@@ -47,6 +48,8 @@ def join_runs(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("last_number").max().alias("end"),
         pl.col("_set").filter(is_archive).n_unique().alias("archives"),
         pl.col("_set").filter("_is_par2").n_unique().alias("parity_sets"),
+        pl.col("_set").filter("_book").n_unique().alias("books"),
+        (pl.col("_book") & pl.col("_is_par2")).any().alias("books_with_parity"),
         pl.col("_doubtful").any().alias("doubtful"),
         (pl.col("last_posted_at").max() - pl.col("first_posted_at").min() <= PAUSE).alias("brief"),
     )
@@ -63,7 +66,7 @@ def join_runs(rows: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("seen") == pl.col("high") - pl.col("low") + 1)
         & ~pl.col("doubtful")
         & pl.col("brief").fill_null(value=True)
-        & ((begins & ends) | (cut & one_content))
+        & ((begins & ends & own_books()) | (cut & one_content & (pl.col("books") == 0)))
     ).with_columns(_whole=begins & ends)
     if accepted.is_empty():
         return rows

@@ -30,17 +30,9 @@ _OF_UPLOADS = [
     *("first_number", "last_number", "first_posted_at", "last_posted_at"),
 ]
 """What joining files into uploads asks of them."""
-_OF_SIDECARS = [
-    *("_key", "_text", "_grade", "_head", "_head_id", "_stem", "_stem_id", "_from_id"),
-    *("_is_sidecar", "size_bytes", "first_posted_at", "last_posted_at"),
-]
 _OPEN_SESSIONS = 8
 _SWAPPED_FILES = 3
 _SWAPPED_NUMBERS = 60
-_SIDECAR_SECONDS = 600
-_SIDECAR_BYTES = 1_000_000
-_SIDECAR_FILES = 3
-_BESIDE = 8
 
 
 def split_banners(rows: pl.DataFrame) -> pl.DataFrame:
@@ -131,80 +123,10 @@ def join_counted(rows: pl.DataFrame) -> pl.DataFrame:
 
     One poster's `[1/8] … [8/8]` without a telling head: a video under a random name beside
     readable parity files, a disc structure, an album. Books and single archives, which are
-    posted in floods under one counter, stay what they are.
+    posted in floods under one counter, stay what they are; `own_books` tells when a book is of
+    an upload all the same.
     """
     return _join_counted(rows, ["_head_id", "_total", "_from_id"])
-
-
-def join_sidecars(rows: pl.DataFrame) -> pl.DataFrame:
-    """Joins small companions, posted apart, to the upload that they came with.
-
-    `[00/80] - "Name.nzb"` or `[1/1] - "x.nfo"` beside `[01/94] - "Name.part01.rar"`: the same
-    poster, within ten minutes, and the same head or stem.
-    """
-    rows, every = rows.select(_OF_SIDECARS), rows
-    companions = rows.filter("_is_sidecar").select("_key").unique()
-    small = _posted_sets(rows.join(companions, on="_key", how="semi")).filter(
-        pl.col("sidecar") & (pl.col("files") <= _SIDECAR_FILES) & (pl.col("bytes") < _SIDECAR_BYTES)
-    )
-    if small.is_empty():
-        return every
-    # Most posters have no small sets; what their sets say need not be known.
-    near = rows.filter(pl.col("_from_id").is_in(small["from"].unique().implode()))
-    files = rows.join(near.select("_key").unique(), on="_key", how="semi")
-    sets = _posted_sets(files)
-    for text, name in (("_head", "head"), ("_stem", "stem")):
-        most = commonest(files, "_key", text).select("_key", pl.col(f"{text}_id").alias(name))
-        sets = sets.join(most, on="_key", how="left")
-    small = sets.join(small.select("_key"), on="_key", how="semi")
-    big = sets.filter(~pl.col("sidecar")).select(
-        *("from", "head", "stem", "since", "until", "bytes"),
-        _target="_key",
-        _target_text="_text",
-    )
-    wanted = ["_key", "_target", "_target_text", "since", "until", "since_big", "until_big"]
-    wanted.append("bytes_big")
-    by_head = _beside(small.filter(pl.col("grade") > heads.BANNER), big, ["from", "head"])
-    by_stem = _beside(small, big, ["from", "stem"])
-    gap = pl.max_horizontal(
-        pl.col("since_big") - pl.col("until"), pl.col("since") - pl.col("until_big")
-    )
-    chosen = (
-        pl.concat([by_head.select(wanted), by_stem.select(wanted)])
-        .with_columns(_gap=gap.dt.total_seconds())
-        .filter((pl.col("_gap") <= _SIDECAR_SECONDS) & (pl.col("_key") != pl.col("_target")))
-        .sort("_key", "_gap", "bytes_big", "_target_text", descending=[False, False, True, False])
-        .unique("_key", keep="first", maintain_order=True)
-        .select("_key", "_target", "_target_text")
-    )
-    return move(every, chosen, on="_key")
-
-
-def _beside(small: pl.DataFrame, big: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Returns small sets with the big ones that began nearest, some before and some after each.
-
-    A poster may have thousands of sets under one head: not every pair is looked at.
-    """
-    small, big = small.drop_nulls("since"), big.drop_nulls("since")
-    big = big.sort(*by, "since", "_target_text").with_columns(
-        _place=pl.int_range(pl.len(), dtype=pl.Int64).over(by)
-    )
-    marks = pl.concat(
-        [
-            big.select(*by, "since", _key=pl.lit(None, small.schema["_key"]), _is_big=1),
-            small.select(*by, "since", "_key", _is_big=0),
-        ],
-        how="vertical_relaxed",
-    ).sort(*by, "since", "_is_big", descending=[False] * (len(by) + 1) + [True])
-    before = marks.with_columns(_before=pl.col("_is_big").cum_sum().over(by).cast(pl.Int64))
-    near = pl.DataFrame({"_step": range(-_BESIDE, _BESIDE)}, schema={"_step": pl.Int64})
-    places = (
-        before.filter(pl.col("_is_big") == 0)
-        .select("_key", "_before")
-        .join(near, how="cross")
-        .select("_key", _place=pl.col("_before") + pl.col("_step"))
-    )
-    return small.join(places, on="_key").join(big, on=[*by, "_place"], suffix="_big")
 
 
 def commonest(rows: pl.DataFrame, by: str, text: str) -> pl.DataFrame:
@@ -227,22 +149,6 @@ def commonest(rows: pl.DataFrame, by: str, text: str) -> pl.DataFrame:
     )
 
 
-def _posted_sets(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the files of each key as one, where they have one poster."""
-    sets = rows.group_by("_key").agg(
-        pl.col("_text").first(),
-        pl.col("_is_sidecar").all().alias("sidecar"),
-        pl.len().alias("files"),
-        pl.col("size_bytes").sum().alias("bytes"),
-        pl.col("first_posted_at").min().alias("since"),
-        pl.col("last_posted_at").max().alias("until"),
-        pl.col("_from_id").min().alias("from"),
-        (pl.col("_from_id").min() == pl.col("_from_id").max()).alias("one_poster"),
-        pl.col("_grade").max().alias("grade"),
-    )
-    return sets.filter(pl.col("one_poster") & (pl.col("from") != NO_FROM))
-
-
 def counted_alone(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the files that only their counter can join to others."""
     files = rows.select(_OF_UPLOADS).filter(
@@ -250,7 +156,6 @@ def counted_alone(rows: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("_total") > 1)
         & pl.col("_kind").is_in([keys.STEM, keys.LOOSE])
         & (pl.col("_rank") < LINKED)
-        & ~pl.col("_is_book")
     )
     if files["_is_lone_archive"].any():
         # A file that was posted again is still one.
@@ -264,12 +169,16 @@ def _join_counted(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     if files.is_empty():
         return rows
     sets = _sets(files)
+    upload = ["_counter", "_session"]
+    whole = _uploads(sets).filter(pl.col("complete") & (pl.col("books") > 0) & own_books())
+    whole = sets.join(whole.select(upload), on=upload)
+    sets = sets.filter(~pl.col("book")).join(whole, on="_set", how="anti")
     uploads = _uploads(sets).filter(pl.col("keys") > 1)
     pieces = pl.col("has_pieces") & (pl.col("archives") < 2)
     parity = (pl.col("parity_sets") == 1) & (pl.col("archives") == 0)
     accepted = pl.col("complete") | pieces | parity
-    upload = ["_counter", "_session"]
     joined = sets.join(uploads.filter(accepted).select(upload), on=upload)
+    joined = pl.concat([whole, joined])
     if joined.is_empty():
         return rows
     shown = commonest(files.join(joined.select("_set"), on="_set", how="semi"), "_set", "_shown")
@@ -286,6 +195,15 @@ def _join_counted(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     moved = joined.select("_set", *upload).join(target, on=upload)
     rows_moved = files.select("_row", "_set").join(moved, on="_set")
     return move(rows, rows_moved.select("_row", "_target", "_target_text"), on="_row")
+
+
+def own_books() -> pl.Expr:
+    """Tells uploads, of which every file is there, whose books are no flood.
+
+    There is one book at most, or one parity set over all of them that has the name of none.
+    """
+    of_all = (pl.col("parity_sets") == 1) & ~pl.col("books_with_parity")
+    return (pl.col("books") < 2) | of_all
 
 
 def counted(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -318,6 +236,7 @@ def _sets(files: pl.DataFrame) -> pl.DataFrame:
             pl.col("_is_par2").any().alias("parity"),
             (pl.col("_is_member") & ~pl.col("_is_par2")).any().alias("archive"),
             pl.col("_is_piece").any().alias("pieces"),
+            pl.col("_is_book").any().alias("book"),
         )
         .sort("_counter", "start", "low", "_text", "generation")
     )
@@ -405,6 +324,8 @@ def _uploads(sets: pl.DataFrame) -> pl.DataFrame:
             pl.col("pieces").any().alias("has_pieces"),
             pl.col("archive").sum().alias("archives"),
             pl.col("parity").sum().alias("parity_sets"),
+            pl.col("book").sum().alias("books"),
+            (pl.col("book") & pl.col("parity")).any().alias("books_with_parity"),
         )
         .with_columns(
             complete=(pl.col("low") <= 1)
