@@ -21,7 +21,7 @@ from voyager_core.header_pass.runs import join_runs
 from voyager_core.header_pass.schemas import IDENTIFIED, conform
 from voyager_core.header_pass.sessions import NO_FROM, commonest
 
-IDENTITY_VERSION = 3
+IDENTITY_VERSION = 4
 """Raised with every change that gives files other release keys."""
 
 _STATED = 1

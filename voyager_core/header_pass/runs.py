@@ -12,7 +12,8 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.names import readable
-from voyager_core.header_pass.sessions import PAUSE, counted, counted_alone, move, own_books
+from voyager_core.header_pass.going_on import PAUSE
+from voyager_core.header_pass.sessions import counted, counted_alone, move, own_books
 
 _BY = ["_head_id", "_total", "_form"]
 _UPLOAD = ["_counter", "_run"]

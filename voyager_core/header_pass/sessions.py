@@ -6,19 +6,14 @@ sets in the order of their numbers, one poster. Where that is in doubt nothing i
 two releases made one cannot be taken apart again, and a later pass can still join them.
 """
 
-from dataclasses import dataclass
-from datetime import timedelta
-
 import polars as pl
 
 from voyager_core.domain.names import readable
 from voyager_core.header_pass import heads, keys
+from voyager_core.header_pass.going_on import session_numbers
 
 LINKED = 2
 """Rank of a key that another file of the upload gave."""
-
-PAUSE = timedelta(hours=6)
-"""A longer silence inside one upload means two."""
 
 NO_FROM = 0
 """The `_from_id` of a file whose From says nothing."""
@@ -30,9 +25,6 @@ _OF_UPLOADS = [
     *("first_number", "last_number", "first_posted_at", "last_posted_at"),
 ]
 """What joining files into uploads asks of them."""
-_OPEN_SESSIONS = 8
-_SWAPPED_FILES = 3
-_SWAPPED_NUMBERS = 60
 
 
 def split_banners(rows: pl.DataFrame) -> pl.DataFrame:
@@ -168,7 +160,7 @@ def _join_counted(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     files = counted(counted_alone(rows).filter(pl.col("_from_id") != NO_FROM), by)
     if files.is_empty():
         return rows
-    sets = _sets(files)
+    sets = _sets(files).filter(~pl.col("doubtful"))
     upload = ["_counter", "_session"]
     whole = _uploads(sets).filter(pl.col("complete") & (pl.col("books") > 0) & own_books())
     whole = sets.join(whole.select(upload), on=upload)
@@ -183,11 +175,14 @@ def _join_counted(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         return rows
     shown = commonest(files.join(joined.select("_set"), on="_set", how="semi"), "_set", "_shown")
     joined = joined.join(shown, on="_set", how="left")
+    # Every album of a poster has its `cover.jpg`: the key is that of a name which says more.
+    shared = pl.struct(upload).n_unique().over("_counter", "_key") > 1
+    length = pl.col("_shown").str.len_chars()
     target = (
-        joined.with_columns(_readable=readable(joined["_shown"]))
+        joined.with_columns(_readable=readable(joined["_shown"]), _shared=shared, _length=length)
         .sort(
-            [*upload, "_readable", "members", "low", "_text"],
-            descending=[False, False, True, True, False, False],
+            [*upload, "_readable", "members", "_shared", "_length", "low", "_text"],
+            descending=[False, False, True, True, False, True, False, False],
         )
         .group_by(upload, maintain_order=True)
         .agg(_target=pl.col("_key").first(), _target_text=pl.col("_text").first())
@@ -225,6 +220,7 @@ def _sets(files: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.col("_counter", "_key", "_text", "generation", "_total").first(),
             pl.col("_index").unique().alias("indexes"),
+            pl.struct("first_number", "_index", "last_number").alias("files"),
             pl.col("_index").min().alias("low"),
             pl.col("_index").max().alias("high"),
             pl.col("first_number").min().alias("start"),
@@ -240,74 +236,15 @@ def _sets(files: pl.DataFrame) -> pl.DataFrame:
         )
         .sort("_counter", "start", "low", "_text", "generation")
     )
-    return sets.with_columns(_session=pl.Series(_session_numbers(sets), dtype=pl.UInt32))
-
-
-@dataclass(slots=True)
-class _Session:
-    """An upload while its sets are put together, in the order in which they began.
-
-    Attributes:
-        number: its place among the sessions of its counter.
-        indexes: numbers of the counter that its files have.
-        low: the lowest of them.
-        latest: the highest of the last set.
-        end: the last article number.
-        until: when its last file was posted, in milliseconds; None while no file has a time.
-    """
-
-    number: int
-    indexes: set[int]
-    low: int
-    latest: int
-    end: int
-    until: int | None
-
-
-def _session_numbers(sets: pl.DataFrame) -> list[int]:
-    """Returns the number of the session of each set; sets come sorted by counter and start."""
-    pause = PAUSE // timedelta(milliseconds=1)
-    numbers: list[int] = []
-    sessions: list[_Session] = []
-    counter: int | None = None
-    columns = sets.select(
-        *("_counter", "indexes", "low", "high", "start", "end"),
-        *(pl.col(name).dt.epoch("ms") for name in ("since", "until")),
-    )
-    # A large group has thousands of sets under one counter: nothing is called in the loop.
-    for row, indexes, low, high, start, end, since, until in columns.iter_rows():
-        if row != counter:
-            counter, sessions = row, []
-        chosen: _Session | None = None
-        nearest = 0
-        for each in sessions[-_OPEN_SESSIONS:]:
-            # The end of one upload and the beginning of the next look complete together; their
-            # order shows that they are two. Neighbours may change places on their way.
-            if not each.indexes.isdisjoint(indexes) or (
-                each.end < start
-                and each.low > high
-                and (each.low - high > _SWAPPED_FILES or start - each.end > _SWAPPED_NUMBERS)
-            ):
-                continue
-            if since is not None and each.until is not None and since - each.until > pause:
-                continue
-            # Of several uploads at once the one goes on whose latest file has the number before.
-            distance = abs(low - each.latest - 1)
-            if chosen is None or distance <= nearest:
-                chosen, nearest = each, distance
-        if chosen is None:
-            number = len(sessions)
-            sessions.append(_Session(number, set(indexes), low, high, end, until))
-            numbers.append(number)
-            continue
-        chosen.indexes.update(indexes)
-        chosen.low = min(chosen.low, low)
-        chosen.end = max(chosen.end, end)
-        chosen.latest = high
-        if until is not None:
-            chosen.until = until if chosen.until is None else max(chosen.until, until)
-        numbers.append(chosen.number)
-    return numbers
+    numbers, doubtful = session_numbers(sets.drop("files"), sets["files"])
+    sets = sets.drop("files").with_columns(_session=pl.Series(numbers, dtype=pl.UInt32))
+    doubt = pl.DataFrame(
+        sorted(doubtful),
+        schema={"_counter": sets.schema["_counter"], "_session": pl.UInt32},
+        orient="row",
+    ).with_columns(doubtful=True)
+    sets = sets.join(doubt, on=["_counter", "_session"], how="left", maintain_order="left")
+    return sets.with_columns(pl.col("doubtful").fill_null(value=False))
 
 
 def _uploads(sets: pl.DataFrame) -> pl.DataFrame:
