@@ -1,12 +1,16 @@
-"""Short-term limits, kept in memory: bursts of a key, wrong keys and wrong passwords.
+"""Short-term limits, kept in memory: bursts of a key, wrong keys and passwords, costly work.
 
 They hold for one process. What a key may do in a day is counted in the catalog.
 """
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
+
+from voyager_core.errors import TransientError
 
 _MOST_NAMES: Final = 10_000
 
@@ -61,6 +65,34 @@ class Throttle:
             while len(self._buckets) > _MOST_NAMES:
                 self._buckets.popitem(last=False)
         return wait
+
+
+class TooManyWaitError(TransientError):
+    """Costly work was not begun, since enough of it waits already."""
+
+
+class Turns:
+    """Lets some do costly work at a time, and few wait for it: who waits holds a thread."""
+
+    def __init__(self, *, at_once: int, waiting: int) -> None:
+        self._room = threading.BoundedSemaphore(at_once + waiting)
+        self._turn = threading.BoundedSemaphore(at_once)
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Holds the `with` block until it may begin.
+
+        Raises:
+            TooManyWaitError: as many wait already as may.
+        """
+        if not self._room.acquire(blocking=False):
+            msg = "too many passwords are being looked at; try again in a few seconds"
+            raise TooManyWaitError(msg)
+        try:
+            with self._turn:
+                yield
+        finally:
+            self._room.release()
 
 
 @dataclass(slots=True)

@@ -9,6 +9,8 @@ import pytest
 
 from tests.integration.api_support import add_releases, open_api
 from voyager_api import deps
+from voyager_api.routes import desk_pages, login_pages
+from voyager_api.throttle import Turns
 from voyager_core.catalog.accounts import create_account, set_password
 from voyager_core.catalog.keys import list_keys, verify_key
 
@@ -172,6 +174,25 @@ def test_guessing_at_the_same_moment_gains_nothing(strict):
 
     with ThreadPoolExecutor(8) as pool:
         assert sorted(pool.map(guess, range(8))) == [403] * 3 + [429] * 5
+
+
+def test_many_who_sign_in_at_once_hold_up_nobody_else(strict, monkeypatch):
+    turns = Turns(at_once=1, waiting=0)
+    for module in (login_pages, desk_pages):
+        monkeypatch.setattr(module, "HASHING", turns)
+    with turns.one():
+        busy = [sign_in(strict, name="bea", password="wrong") for _ in range(6)]
+        assert [each.status_code for each in busy] == [503] * 6
+        assert busy[0].headers["retry-after"] == "5"
+        assert "Too many passwords are being looked at" in busy[0].text
+    # None of them was a guess.
+    assert sign_in(strict, name="bea").status_code == 303
+    token = token_on(strict.client.get("/settings"))
+    fields = {"old": PASSWORD, "password": "n" * 12, "again": "n" * 12, "form_token": token}
+    with turns.one():
+        refused = strict.client.post("/settings/password", data=fields)
+    assert "Too many passwords are being looked at" in refused.text
+    assert strict.client.post("/settings/password", data=fields).status_code == 303
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from voyager_api.routes.visitors import (
     unreachable,
     visitor_of,
 )
+from voyager_api.throttle import TooManyWaitError
 from voyager_api.web import desk_views, group_views, views
 from voyager_core.catalog.accounts import (
     Account,
@@ -192,7 +193,7 @@ def change_password(request: Request, services: ServicesDep, form: FormDep) -> R
             return go_to(request, services, "/settings")
         try:
             token = _changed(conn, services, visitor.account, form)
-        except AccountError as error:
+        except (AccountError, TooManyWaitError) as error:
             text = views.sentence(str(error))
             return _settings(request, services, conn, visitor, problem=text, status=400)
         return go_to(request, services, "/settings", (session_cookie(request, services, token),))
@@ -223,7 +224,7 @@ def _limits(form: Form) -> tuple[int | None, int | None] | None:
 
 
 def _changed(conn: Connection, services: Services, account: Account, form: Form) -> str:
-    with HASHING:
+    with HASHING.one():
         if check_password(stored_password(conn, account.name), form.raw("old")) is None:
             msg = "the present password is wrong"
             raise AccountError(msg)

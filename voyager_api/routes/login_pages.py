@@ -2,7 +2,6 @@
 
 import logging
 import math
-import threading
 from functools import partial
 from typing import Final
 
@@ -20,6 +19,7 @@ from voyager_api.routes.visitors import (
     unreachable,
     visitor_of,
 )
+from voyager_api.throttle import TooManyWaitError, Turns
 from voyager_api.web import views
 from voyager_api.web.forms import safe_path
 from voyager_core.catalog.accounts import (
@@ -36,8 +36,10 @@ logger = logging.getLogger(__name__)
 router = APIRouter()
 
 _WRONG: Final = "The name or the password is wrong."
-# Hashing takes 64 MB and a core for a moment; strangers may not have more of it than this.
-HASHING: Final = threading.BoundedSemaphore(2)
+# Hashing takes 64 MB and a core for a moment; strangers may not have more of it than this, nor of
+# the threads that answer everybody else.
+HASHING: Final = Turns(at_once=2, waiting=6)
+_BUSY_SECONDS: Final = 5
 _MAX_NAME: Final = 64
 
 
@@ -75,13 +77,16 @@ def login(request: Request, services: ServicesDep, form: FormDep) -> Response:
             minutes = math.ceil(wait / 60)
             text = f"Too many wrong passwords. Please try again in {minutes} min."
             return again(problem=text, status=429, wait=wait)
-        with HASHING:
-            account = check_password(known, password)
+        try:
+            with HASHING.one():
+                account = check_password(known, password)
+        except TooManyWaitError as error:
+            _give_back(services, client, tried, now)
+            return again(problem=views.sentence(str(error)), status=503, wait=_BUSY_SECONDS)
         if account is None:
             logger.warning("a wrong password from %s", client)
             return again(problem=_WRONG, status=403)
-        services.passwords_of_name.give_back(tried, now)
-        services.passwords_of_client.give_back(client, now)
+        _give_back(services, client, tried, now)
         with services.catalog.connection() as conn:
             token = open_session(conn, account, password, now=services.now())
     except VoyagerError as error:
@@ -123,7 +128,7 @@ def setup(request: Request, services: ServicesDep, form: FormDep) -> Response:
         else:
             token = _first_account(services, name, password)
             return go_to(request, services, "/", (session_cookie(request, services, token),))
-    except AccountError as error:
+    except (AccountError, TooManyWaitError) as error:
         problem = views.sentence(str(error))
     except VoyagerError as error:
         return unreachable(request, services, None, error)
@@ -162,8 +167,13 @@ def _take_a_try(services: Services, client: str, tried: str, now: float) -> floa
     return wait
 
 
+def _give_back(services: Services, client: str, tried: str, now: float) -> None:
+    services.passwords_of_name.give_back(tried, now)
+    services.passwords_of_client.give_back(client, now)
+
+
 def _first_account(services: Services, name: str, password: str) -> str:
-    with HASHING, services.catalog.connection() as conn:
+    with HASHING.one(), services.catalog.connection() as conn:
         account = create_account(conn, name, password, first=True)
         return open_session(conn, account, password, now=services.now())
 

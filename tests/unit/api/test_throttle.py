@@ -1,9 +1,11 @@
 """Bursts are bounded a name at a time, and memory is bounded for all of them."""
 
+import threading
+
 import pytest
 
 from voyager_api import throttle
-from voyager_api.throttle import Recent, Throttle
+from voyager_api.throttle import Recent, Throttle, TooManyWaitError, Turns
 
 
 def test_a_bucket_empties_and_fills_again_over_a_minute():
@@ -57,3 +59,27 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     assert bucket.wait("b", 0.0) > 0
     assert "a" not in recent
     assert "b" in recent
+
+
+def test_costly_work_waits_for_its_turn():
+    turns = Turns(at_once=1, waiting=1)
+    done = threading.Event()
+
+    def work():
+        with turns.one():
+            done.set()
+
+    with turns.one():
+        waiting = threading.Thread(target=work)
+        waiting.start()
+        assert not done.is_set()
+    assert done.wait(10)
+    waiting.join(10)
+
+
+def test_costly_work_for_which_there_is_no_room_is_refused():
+    turns = Turns(at_once=1, waiting=0)
+    with turns.one(), pytest.raises(TooManyWaitError), turns.one():
+        pass
+    with turns.one():
+        pass
