@@ -94,6 +94,20 @@ def test_typing_searches_and_a_release_is_downloaded(api, page):
     assert body == api.get(f"/getnzb/{api.film.public_id}.nzb").content
 
 
+@pytest.mark.parametrize("is_secure", [True, False])
+def test_the_link_of_a_release_is_copied_also_over_plain_http(api, page, is_secure):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    if not is_secure:
+        # What a browser does on http:// addresses of other machines.
+        page.add_init_script("delete Navigator.prototype.clipboard")
+    page.goto(f"/details/{api.film.public_id}")
+    page.click("text=Copy link")
+    page.wait_for_selector("text=Copied")
+    page.focus("#q")
+    page.keyboard.press("Control+V")
+    assert page.input_value("#q") == str(api.client.base_url.join(f"/details/{api.film.public_id}"))
+
+
 def test_a_filter_narrows_at_once_and_going_back_undoes_it(page):
     page.goto("/?q=some")
     assert page.inner_text("h1.found") == "5 releases for “some”"

@@ -9,15 +9,26 @@ document.addEventListener("click", async (event) => {
     return;
   }
   if (!button.dataset.copy) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
+  await copy(button.dataset.copy);
   const label = button.textContent;
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = label; }, 1500);
 });
 
-// The clipboard is there on https and on this machine itself only.
-if (navigator.clipboard) {
-  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+
+async function copy(text) {
+  // It is there on https and on this machine itself only.
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.className = "hidden";
+  area.value = text;
+  document.body.append(area);
+  const focused = document.activeElement;
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+  focused.focus();
 }
 
 // Addresses of searches stay short: what asks for nothing is left out.
