@@ -27,6 +27,7 @@ from voyager_core.catalog.search_ways import (
     lists_of,
     next_weeks,
     place_key,
+    reads_categories,
     share_of_place,
     word_shares,
 )
@@ -134,7 +135,7 @@ def _words(where: Where, groups: Sequence[list[int]], name: str) -> list[str]:
 
 
 def _lists(
-    request: Request, known: Statistics, place: str | None = None, *, near: bool = False
+    request: Request, known: Statistics, place: str | None = None, *, filed: bool = False
 ) -> tuple[list[str], list[str]]:
     """Returns the conditions that lists of the index of words answer, and what is left of them.
 
@@ -142,7 +143,7 @@ def _lists(
         request: the search.
         known: how common words are.
         place: the condition on a place in a series whose list may be read.
-        near: whether only some weeks are looked into, where lists of categories are short.
+        filed: whether the lists of categories are read too.
     """
     where, groups = request.where, request.terms.required_hashes
     lists = lists_of(
@@ -158,7 +159,7 @@ def _lists(
         found.append(f"{_PLACES} operator(pg_catalog.@>) %(place)s::bigint[]")
     elif place:
         left.append(f"({place})")
-    if near and request.spans:
+    if filed:
         where.values["filed"] = category_keys(request.spans)
         found.append(f"{_PLACES} operator(pg_catalog.&&) %(filed)s::bigint[]")
     return found, left
@@ -184,7 +185,7 @@ def _through_weeks(request: Request, known: Statistics) -> str:
     _add_categories(request)
     where = request.where
     where.values["ahead"] = ahead_of(request.now)
-    lists, left = _lists(request, known, near=True)
+    lists, left = _lists(request, known, filed=reads_categories(request, known))
     # The last stretch of weeks may reach beyond that moment.
     near = "r.posted_at <= %(ahead)s::timestamptz"
     found = _listed(request, [*lists, _IN_WEEKS], [*left, *where.groups, near])
@@ -197,7 +198,7 @@ def _through_weeks(request: Request, known: Statistics) -> str:
 
 def _before_weeks(request: Request, known: Statistics, *, is_all: bool) -> str:
     """By the lists of words and of weeks before those that were looked into, or all before."""
-    lists, left = _lists(request, known, near=True)
+    lists, left = _lists(request, known, filed=reads_categories(request, known))
     lists, others = (
         (lists, ["r.posted_at < %(below)s::timestamptz"]) if is_all else ([*lists, _IN_WEEKS], [])
     )

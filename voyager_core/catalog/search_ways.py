@@ -52,10 +52,10 @@ _MORE_WEEKS = 1.05
 # What is known of words together says little; the first weeks tell.
 _FIRST_WEEKS = 0.45
 # Above so many entries of the shortest list a search goes week by week, with so many at first; but
-# not when that costs as large a part of reading all lists.
+# not when that costs so large a part of reading whatever they lead to, which is rarely all.
 _MOST_AT_ONCE = 20_000
-_FIRST_ENTRIES = 4_000
-_LARGE_PART = 0.4
+_FIRST_ENTRIES = 1_500
+_LARGE_PART = 0.1
 # What looking into weeks may cost: entries of the shortest list, and releases.
 _MOST_ENTRIES = 100_000
 _MOST_NEAR = 25_000
@@ -223,7 +223,16 @@ def _most_weeks(request: Request, known: Statistics, *, is_far: bool = False) ->
 def _read(request: Request, known: Statistics) -> float:
     """Returns the share of releases that lists of the index of words likely lead to."""
     read = _product(word_shares(request.terms.required_hashes, known))
-    return read * (known.within(request.spans) if request.spans else 1.0)
+    return read * (known.within(request.spans) if reads_categories(request, known) else 1.0)
+
+
+def reads_categories(request: Request, known: Statistics) -> bool:
+    """Tells whether the lists of categories spare more releases than they cost to read."""
+    if not request.spans:
+        return False
+    share = known.within(request.spans)
+    words = _product(word_shares(request.terms.required_hashes, known))
+    return words * (1 - share) * _NEAR_COST > share * _OTHER_COST
 
 
 def _met(request: Request, known: Statistics) -> float:
@@ -279,7 +288,7 @@ def choose_way(request: Request, known: Statistics, weeks: Weeks | None = None) 
     is_few = not shares or known.releases * min(shares) <= _MOST_AT_ONCE
     if weeks is not None and len(words) > 1:
         first = weeks.releases * _OTHER_COST + _STEP_COST
-        is_few |= lists.cost * _LARGE_PART <= first
+        is_few |= known.releases * min(of_words) * _NEAR_COST * _LARGE_PART <= first
     if shares and (is_few or weeks is None):
         costs["index"] = lists.cost + known.releases * _product(shares) * _INDEX_COST
     if by_place:
