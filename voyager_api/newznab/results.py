@@ -206,7 +206,7 @@ def _write_item(writer: XmlWriter, item: Item, links: Links, *, nzb_links: bool)
         writer.empty("enclosure", [("url", nzb), ("length", item.size_bytes), ("type", NZB_TYPE)])
         for name, value in attributes_of(item):
             # NZBGet and Medusa match this text: the prefix, and name before value (NZ-4).
-            writer.empty("newznab:attr", [("name", name), ("value", value)])
+            writer.named("newznab:attr", name, value)
 
 
 def feed_json(feed: Feed, links: Links) -> dict[str, object]:

@@ -20,16 +20,22 @@ _UNWANTED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
 _SPECIAL = re.compile("[&<>\"'\U00010000-\U0010ffff]")
+_MARKUP = re.compile("[&<>\"']")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 
 
 def clean_line(text: str) -> str:
     """Returns the text as one line without what XML, a header or a reader cannot take."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNWANTED.sub("", _BLANKS.sub(" ", text))
 
 
 def escape(text: str) -> str:
     """Returns the text as it stands in element content or a quoted attribute."""
+    # Nearly every text of a feed, of which a page has thousands.
+    if text.isascii() and text.isprintable() and _MARKUP.search(text) is None:
+        return text
     return _SPECIAL.sub(_reference, clean_line(text))
 
 
@@ -65,10 +71,14 @@ class XmlWriter:
         """Writes an element without content."""
         self._parts.append(f"<{name}{_join(attributes)}/>\n")
 
+    def named(self, name: str, key: str, value: str) -> None:
+        """Writes an element that holds only `name` and `value`; `key` is literal."""
+        self._parts.append(f'<{name} name="{key}" value="{escape(value)}"/>\n')
+
     def to_bytes(self) -> bytes:
         """Returns the document in UTF-8; the declaration is at byte 0, no BOM."""
         return "".join(self._parts).encode()
 
 
 def _join(attributes: Attributes) -> str:
-    return "".join(f' {name}="{escape(str(value))}"' for name, value in attributes)
+    return "".join([f' {name}="{escape(str(value))}"' for name, value in attributes])
