@@ -9,7 +9,11 @@ from collections.abc import Iterator, Mapping
 import dagster as dg
 
 from voyager_core.domain.rulesets import RuleSet
-from voyager_core.domain.versions import CATEGORIES_VERSION, NAMES_VERSION
+from voyager_core.domain.versions import (
+    CATEGORIES_VERSION,
+    CHUNKS_AS_GOOD_SINCE,
+    NAMES_VERSION,
+)
 from voyager_core.header_pass.run import versions_of
 
 OWNERS = ["team:voyager"]
@@ -28,7 +32,7 @@ CODE_VERSIONS = {
     SPOOLED_OVERVIEW: "1",
     PARSED_HEADERS: f"parser {_NOW.parser}",
     RELEASES: f"parser {_NOW.parser}, names {NAMES_VERSION}, categories {CATEGORIES_VERSION}",
-    CHUNKS: f"parser {_NOW.parser}, codec {_NOW.codec}",
+    CHUNKS: f"parser {_NOW.parser}, codec {CHUNKS_AS_GOOD_SINCE}",
     PROBE_CANDIDATES: f"parser {_NOW.parser}",
 }
 

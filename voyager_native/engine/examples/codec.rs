@@ -2,14 +2,16 @@
 //!
 //! Arguments: segments a file, files, repetitions, and the number of the only form if not all. Without
 //! repetitions (0) everything runs once and no clock is read, for counting instructions. Each row is one form of message-ids: nanoseconds a segment
-//! to encode (with the verification that belongs to it) and to decode, bytes a segment, and their ratio to the
-//! entropy of what is random in ids and sizes.
+//! to encode (with the verification that belongs to it) and to decode, bytes a segment of a record alone, what it
+//! takes in a chunk of twenty files, the entropy of what is random in ids and sizes, and the ratio of the last two.
 #![allow(clippy::print_stdout)]
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use voyager_engine::chunk::{Encoder, Segment, Segments, decode_into};
+use voyager_engine::chunk::{
+    ChunkEncoder, Encoder, FileRow, Numbers, Segment, Segments, decode_into,
+};
 
 /// A small generator with a fixed seed.
 struct Dice(u64);
@@ -178,6 +180,70 @@ fn file(family: usize, seed: u64, count: u32) -> File {
     File { rows, bits }
 }
 
+fn encode(encoder: &mut Encoder, segments: &[Segment<'_>]) -> Vec<u8> {
+    let mut record = Vec::new();
+    encoder
+        .encode(segments, &mut record)
+        .expect("segments encode");
+    record
+}
+
+/// Bytes of chunks of twenty files with these records and first message-ids.
+fn chunks(records: &[Vec<u8>], ids: &[String], count: u32) -> usize {
+    let mut encoder = ChunkEncoder::new().expect("an encoder");
+    let mut dice = Dice(1);
+    let mut out = Vec::new();
+    for (number, (records, ids)) in records.chunks(20).zip(ids.chunks(20)).enumerate() {
+        let names: Vec<String> = (1..=records.len())
+            .map(|at| format!("example.release.{number}.part{at:02}.rar"))
+            .collect();
+        let subjects: Vec<String> = (1..)
+            .zip(&names)
+            .map(|(at, name)| format!("[{at:02}/20] - \"{name}\" yEnc"))
+            .collect();
+        let rows: Vec<FileRow<'_>> = (0..records.len())
+            .map(|at| {
+                let first = 1_000_000_000 + number as u64 * 3000 + at as u64 * u64::from(count);
+                let key = dice.next();
+                let posted = i64::try_from(at * 9).unwrap_or_default();
+                FileRow {
+                    file_key: key,
+                    base_key: key,
+                    generation: 0,
+                    subject: &subjects[at],
+                    name: &names[at],
+                    head: &names[at][..names[at].len() - 11],
+                    tail: "",
+                    request: "",
+                    poster: "someone <someone@example.com>",
+                    group: "alt.binaries.example",
+                    groups: "",
+                    first_message_id: &ids[at],
+                    numbers: Numbers {
+                        file_index: Some(at as u32 + 1),
+                        file_total: Some(20),
+                        parts_total: count,
+                        parts_found: count,
+                        size_bytes: 740_000 * u64::from(count) + dice.below(20_000),
+                        flags: 0,
+                        poster_constant: true,
+                        is_fragment: false,
+                        first_posted_at: Some(1_700_000_000 + posted),
+                        last_posted_at: Some(1_700_000_009 + posted),
+                        first_number: first,
+                        last_number: first + u64::from(count) - 1,
+                        reach_low: first,
+                        reach_high: first + u64::from(count) - 1,
+                    },
+                    payload: &records[at],
+                }
+            })
+            .collect();
+        encoder.encode_into(&rows, &mut out).expect("a chunk");
+    }
+    out.len()
+}
+
 fn main() {
     let mut args = std::env::args().skip(1);
     let mut number = |otherwise: u32| {
@@ -191,7 +257,7 @@ fn main() {
         _ => Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default(),
     };
     println!(
-        "{files} files of {count} segments            encode ns  decode ns  bytes  floor  ratio"
+        "{files} files of {count} segments            encode ns  decode ns  alone  bytes  floor  ratio"
     );
     for (family, name) in FAMILIES.iter().enumerate() {
         if only != u32::MAX && only as usize != family {
@@ -232,10 +298,15 @@ fn main() {
             least[1] = least[1].min(now().saturating_sub(start));
         }
         let total = (segments.len() * count as usize) as f64;
-        let bytes = records.iter().map(Vec::len).sum::<usize>() as f64 / total;
+        let alone = records.iter().map(Vec::len).sum::<usize>() as f64 / total;
+        let empty = vec![encode(&mut encoder, &[]); records.len()];
+        let ids: Vec<String> = files.iter().map(|file| file.rows[0].2.clone()).collect();
+        let none = vec![String::new(); files.len()];
+        let in_chunks = chunks(&records, &ids, count) - chunks(&empty, &none, count);
+        let bytes = in_chunks as f64 / total;
         let floor = files.iter().map(|file| file.bits).sum::<f64>() / 8.0 / total;
         println!(
-            "{name:32}{:12.1}{:11.1}{bytes:7.2}{floor:7.2}{:7.3}",
+            "{name:32}{:12.1}{:11.1}{alone:7.2}{bytes:7.2}{floor:7.2}{:7.3}",
             least[0].as_secs_f64() * 1e9 / total,
             least[1].as_secs_f64() * 1e9 / total,
             bytes / floor

@@ -196,9 +196,10 @@ fn every_style_comes_back_near_its_entropy() {
         let ratio = bytes as f64 / floor;
         // The token style has next to nothing to store but its description.
         let bound = match number {
-            2 => 1.8,
-            6 | 8 => 1.25,
-            _ => 1.1,
+            2 => 1.6,
+            6 | 8 => 1.22,
+            7 => 1.1,
+            _ => 1.06,
         };
         assert!(ratio < bound, "style {number}: {ratio}");
     }
@@ -290,7 +291,7 @@ fn records_of_every_version_are_read_for_ever() {
         assert_eq!(lines, table, "{}", path.display());
         seen += 1;
     }
-    assert!(seen >= 20);
+    assert!(seen >= 37);
 }
 
 /// Every bit of the record is flipped, and every shorter record is tried.
@@ -319,7 +320,7 @@ fn no_flipped_bit_and_no_cut_gives_segments() {
 #[test]
 fn no_flipped_bit_under_a_right_checksum_is_a_panic() {
     for number in 0..STYLES {
-        for count in [1, 12] {
+        for count in [1, 12, 40] {
             let mut record = encode(&file(number, 12, count).0);
             for bit in 0..(record.len() - 4) * 8 {
                 record[bit / 8] ^= 1 << (bit % 8);

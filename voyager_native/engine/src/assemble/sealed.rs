@@ -198,7 +198,7 @@ impl Vault {
         }
         let record = self.records.get(sealed.record);
         if let Some(id) = chunk::lone_id(record) {
-            return id.into();
+            return id;
         }
         let segments = decode(record).unwrap_or_default();
         let first = segments.iter().next();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::CodecError;
-use super::alphabet::{BYTES, NO_RANK};
+use super::alphabet::NO_RANK;
 use super::bits::{BitReader, BitWriter};
 use super::column::{Column, Listed};
 use super::decimal;
@@ -182,7 +182,9 @@ impl<'a> Coder<'a> {
                 self.lanes.put(wide, cells, writer);
             }
             for (alphabet, start, end) in &self.stretches {
-                put_characters(self.family, *alphabet, &batch[0].id[*start..*end], writer)?;
+                let (ranks, symbols) =
+                    (self.family.ranks(*alphabet), self.family.symbols(*alphabet));
+                put_characters(ranks, symbols, &batch[0].id[*start..*end], writer)?;
             }
         }
         Ok(())
@@ -390,7 +392,7 @@ impl<'a> Coder<'a> {
                         used += 1;
                     }
                     // All digits come before all characters, and characters come in the order of the pieces.
-                    take_characters(family, *alphabet, len, reader, sink)?;
+                    take_characters(family.symbols(*alphabet), len, reader, sink)?;
                     id_len += len;
                 }
             }
@@ -423,20 +425,23 @@ const fn group_len(radix: usize) -> usize {
     }
 }
 
-fn put_characters(
-    family: &Family,
-    alphabet: u8,
+/// Appends characters of one alphabet.
+///
+/// # Errors
+/// [`CodecError::Unfaithful`] when there are others.
+pub(super) fn put_characters(
+    ranks: &[u8; 256],
+    symbols: &[u8],
     field: &[u8],
     writer: &mut BitWriter,
 ) -> Result<(), CodecError> {
-    let ranks = family.ranks(alphabet);
-    let radix = family.symbols(alphabet).len();
+    let radix = symbols.len();
     for group in field.chunks(group_len(radix)) {
         let mut value = 0;
         let mut product = 1;
         for byte in group {
             let rank = ranks[*byte as usize];
-            if rank == NO_RANK && alphabet != BYTES {
+            if rank == NO_RANK && radix < 256 {
                 return Err(CodecError::Unfaithful);
             }
             value = value * radix as u64 + u64::from(rank);
@@ -447,14 +452,16 @@ fn put_characters(
     Ok(())
 }
 
-fn take_characters(
-    family: &Family,
-    alphabet: u8,
+/// Takes `len` characters of an alphabet.
+///
+/// # Errors
+/// [`CodecError`] when bits are missing or are no characters.
+pub(super) fn take_characters(
+    symbols: &[u8],
     len: usize,
     reader: &mut BitReader<'_>,
     sink: &mut impl Sink,
 ) -> Result<(), CodecError> {
-    let symbols = family.symbols(alphabet);
     let radix = symbols.len() as u64;
     let mut left = len;
     while left > 0 {

@@ -18,7 +18,49 @@ pub(super) struct Column {
 /// Bits that one listed value costs, roughly.
 const EXCEPTION_COST: u64 = 40;
 
+/// A column without values: what stands for the sizes of a record where these are coded apart.
+pub(super) static NOTHING: Column = Column {
+    start: None,
+    low: 0,
+    radix: 0,
+    exceptions: Vec::new(),
+};
+
 impl Column {
+    /// Sixteenths of a bit that one listed value costs.
+    pub(super) const LISTED_COST: u64 = EXCEPTION_COST * 16;
+
+    /// Values from `low` on, below `low + radix`; the others are listed.
+    pub(super) fn framed(values: &[i64], low: i64, radix: u64) -> Self {
+        let mut column = Self {
+            start: None,
+            low,
+            radix,
+            exceptions: Vec::new(),
+        };
+        let rows = (0..).zip(values);
+        column.exceptions = rows
+            .filter(|(_, value)| column.inside(**value).is_none())
+            .map(|(row, value)| (row, *value))
+            .collect();
+        column
+    }
+
+    /// Whether this is [`NOTHING`].
+    pub(super) const fn is_nothing(&self) -> bool {
+        self.radix == 0
+    }
+
+    /// The lowest value that is not listed.
+    pub(super) const fn low(&self) -> i64 {
+        self.low
+    }
+
+    /// Number of listed values.
+    pub(super) const fn listed_len(&self) -> usize {
+        self.exceptions.len()
+    }
+
     /// The cheapest way to store `values`, and its cost in sixteenths of a bit.
     ///
     /// `sorted` is work space. A column of values that are 2^62 apart or more can not be read again.
@@ -64,7 +106,7 @@ impl Column {
             Self {
                 start,
                 low,
-                radix: high.abs_diff(low).saturating_add(1),
+                radix: rounded(high.abs_diff(low).saturating_add(1)),
                 exceptions,
             },
             cost,
@@ -89,8 +131,14 @@ impl Column {
     /// How far a value is from the lowest one; 0 where it is listed.
     #[inline]
     pub(super) fn distance(&self, value: i64) -> u64 {
+        self.inside(value).unwrap_or(0)
+    }
+
+    /// How far a value is from the lowest one; none where it is listed.
+    #[inline]
+    pub(super) fn inside(&self, value: i64) -> Option<u64> {
         let distance = value.wrapping_sub(self.low).cast_unsigned();
-        if distance < self.radix { distance } else { 0 }
+        (distance < self.radix).then_some(distance)
     }
 
     /// Writes the digits of a value and returns how many they are; a listed value is written as 0.
@@ -173,6 +221,16 @@ impl Column {
         }
         put_varint(out, zigzag(self.low));
         put_varint(out, self.radix);
+        self.write_exceptions(out);
+    }
+
+    /// Appends what is listed, and how much that is.
+    pub(super) fn write_listed(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.exceptions.len() as u64);
+        self.write_exceptions(out);
+    }
+
+    fn write_exceptions(&self, out: &mut Vec<u8>) {
         let mut before = 0;
         for (row, value) in &self.exceptions {
             put_varint(out, u64::from(row - before));
@@ -196,23 +254,51 @@ impl Column {
         if radix == 0 || radix > 1 << 62 {
             return Err(CodecError::Malformed("a radix beyond its bound"));
         }
-        let mut exceptions = Vec::new();
-        let mut row = 0u64;
-        for _ in 0..head >> 1 {
-            row = row.saturating_add(reader.varint()?);
-            if row >= rows as u64 {
-                return Err(CodecError::Malformed("a listed row beyond the last"));
-            }
-            let value = low.wrapping_add(unzigzag(reader.varint()?));
-            exceptions.push((row as u32, value));
-        }
         Ok(Self {
             start,
             low,
             radix,
-            exceptions,
+            exceptions: read_exceptions(reader, head >> 1, rows, low)?,
         })
     }
+
+    /// Reads what [`Self::write_listed`] wrote for a column of `rows` rows.
+    ///
+    /// # Errors
+    /// [`CodecError`] when the bytes are no such list.
+    pub(super) fn read_listed(
+        reader: &mut Reader<'_>,
+        rows: usize,
+        low: i64,
+        radix: u64,
+    ) -> Result<Self, CodecError> {
+        let count = reader.count(rows)?;
+        Ok(Self {
+            start: None,
+            low,
+            radix,
+            exceptions: read_exceptions(reader, count, rows, low)?,
+        })
+    }
+}
+
+fn read_exceptions(
+    reader: &mut Reader<'_>,
+    count: usize,
+    rows: usize,
+    low: i64,
+) -> Result<Vec<(u32, i64)>, CodecError> {
+    let mut exceptions = Vec::new();
+    let mut row = 0u64;
+    for _ in 0..count {
+        row = row.saturating_add(reader.varint()?);
+        if row >= rows as u64 {
+            return Err(CodecError::Malformed("a listed row beyond the last"));
+        }
+        let value = low.wrapping_add(unzigzag(reader.varint()?));
+        exceptions.push((row as u32, value));
+    }
+    Ok(exceptions)
 }
 
 /// The listed values of a column, in order.
@@ -230,6 +316,15 @@ impl Listed<'_> {
             self.exceptions = rest;
             value
         })
+    }
+}
+
+/// A radix of few different ones that is at most a sixteenth larger, on average 0.04 bits: so files of one upload have
+/// the same, and the layout of their digits is found once. No power of two lies between both.
+const fn rounded(radix: u64) -> u64 {
+    match radix.checked_ilog2() {
+        Some(whole @ 5..60) => radix.next_multiple_of(1 << (whole - 4)),
+        _ => radix,
     }
 }
 
@@ -270,7 +365,7 @@ fn suspicious(values: &[i64], low: i64, high: i64) -> bool {
 }
 
 /// Sixteenths of a bit for a value in a range of `distance + 1`.
-fn cost16(distance: u64) -> u64 {
+pub(super) fn cost16(distance: u64) -> u64 {
     if distance == 0 {
         return 0;
     }
@@ -342,7 +437,7 @@ mod tests {
         values[120] = 4_000_000_000;
         values[199] = 300_000;
         let column = round_trip(&values);
-        assert!(column.radix <= 500);
+        assert!(column.radix <= 512);
         assert_eq!(column.exceptions.len(), 3);
     }
 

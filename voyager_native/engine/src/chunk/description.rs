@@ -1,9 +1,9 @@
 //! Reads the description of a chunk: the columns of its files, and what their records are made of.
 
 use super::CodecError;
-use super::bits::{Reader, unzigzag};
+use super::bits::{Reader, put_varint, unzigzag};
 use super::file_row::{FileRow, Numbers};
-use super::record::{decode_first, join};
+use super::record::{Parts, Version, decode_first, join};
 use super::segments::Segments;
 use crate::tables::{Files, TextColumn};
 
@@ -103,15 +103,67 @@ pub(super) trait Rows {
     /// Numbers of a file.
     fn numbers(&mut self, row: usize, numbers: &Numbers);
 
-    /// Lengths of the header and of the body of a record.
-    fn lengths(&mut self, row: usize, header: usize, body: usize);
+    /// The version of a record, and the lengths of its header and its body.
+    fn record(&mut self, row: usize, record: Outline);
 }
 
-/// Reads all columns of a description; what is left are the headers of the records.
+/// A record without its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outline {
+    version: Version,
+    header: usize,
+    body: usize,
+}
+
+impl Outline {
+    pub(super) const fn of(record: &Parts<'_>) -> Self {
+        Self {
+            version: record.version,
+            header: record.header.len(),
+            body: record.body.len(),
+        }
+    }
+
+    /// Appends what a chunk of a version says of a record.
+    pub(super) fn write(self, chunk: Version, out: &mut Vec<u8>) {
+        let header = self.header as u64;
+        put_varint(
+            out,
+            match chunk {
+                Version::One => header,
+                Version::Two => header << 1 | u64::from(self.version == Version::Two),
+            },
+        );
+        put_varint(out, self.body as u64);
+    }
+
+    fn read(
+        chunk: Version,
+        reader: &mut Reader<'_>,
+        most_header: usize,
+        most_body: usize,
+    ) -> Result<Self, CodecError> {
+        let (version, header) = match chunk {
+            Version::One => (Version::One, reader.count(most_header)?),
+            Version::Two => match reader.count(most_header.saturating_mul(2) | 1)? {
+                head if head & 1 == 1 => (Version::Two, head >> 1),
+                head => (Version::One, head >> 1),
+            },
+        };
+        Ok(Self {
+            version,
+            header,
+            body: reader.count(most_body)?,
+        })
+    }
+}
+
+/// Reads all columns of the description of a chunk; what is left are the headers of the records.
 ///
 /// # Errors
 /// [`CodecError`] when the bytes are none.
 pub(super) fn read<'a>(
+    version: Version,
     description: &'a [u8],
     bodies: &'a [u8],
     out: &mut impl Rows,
@@ -154,8 +206,11 @@ pub(super) fn read<'a>(
         out.numbers(row, &read_numbers(&mut reader, &mut before)?);
     }
     for row in 0..rows {
-        let header = reader.count(description.len())?;
-        out.lengths(row, header, reader.count(bodies.len())?);
+        let (most_header, most_body) = (description.len(), bodies.len());
+        out.record(
+            row,
+            Outline::read(version, &mut reader, most_header, most_body)?,
+        );
     }
     Ok(Records {
         headers: reader,
@@ -169,8 +224,7 @@ pub(super) struct Columns {
     pub(super) files: Files,
     /// Whether the first message-id is given. It is empty where it is that of the record.
     has_id: Vec<bool>,
-    /// Lengths of the header and the body of each record.
-    lengths: Vec<(usize, usize)>,
+    records: Vec<Outline>,
 }
 
 impl Rows for Columns {
@@ -228,16 +282,16 @@ impl Rows for Columns {
         files.reach_high.push(numbers.reach_high);
     }
 
-    fn lengths(&mut self, _: usize, header: usize, body: usize) {
-        self.lengths.push((header, body));
+    fn record(&mut self, _: usize, record: Outline) {
+        self.records.push(record);
     }
 }
 
 /// Rows that a description must give back.
 pub(super) struct Expected<'a> {
     pub(super) rows: &'a [FileRow<'a>],
-    /// Header and body of each record.
-    pub(super) parts: &'a [(&'a [u8], &'a [u8])],
+    /// The record of each row.
+    pub(super) records: &'a [Parts<'a>],
     /// Whether the first message-id of each row was found to be that of its record.
     pub(super) has_first: &'a [bool],
     /// Rows that were read.
@@ -297,10 +351,8 @@ impl Rows for Expected<'_> {
         self.expect(row, |row| row.numbers == *numbers);
     }
 
-    fn lengths(&mut self, row: usize, header: usize, body: usize) {
-        let parts = self.parts.get(row);
-        let lengths = parts.map(|(header, body)| (header.len(), body.len()));
-        self.is_same &= lengths == Some((header, body));
+    fn record(&mut self, row: usize, record: Outline) {
+        self.is_same &= self.records.get(row).map(Outline::of) == Some(record);
     }
 }
 
@@ -316,23 +368,26 @@ impl Records<'_> {
         let Columns {
             files,
             has_id,
-            lengths,
+            records,
         } = columns;
         let mut record = Vec::new();
         let mut first = Segments::default();
         let given = std::mem::take(&mut files.first_message_id);
-        for (row, (header_len, body_len)) in lengths.iter().enumerate() {
-            let header = self.headers.bytes(*header_len)?;
-            let body = self.bodies.bytes(*body_len)?;
+        for (row, outline) in records.iter().enumerate() {
+            let parts = Parts {
+                version: outline.version,
+                header: self.headers.bytes(outline.header)?,
+                body: self.bodies.bytes(outline.body)?,
+            };
             record.clear();
-            join(header, body, &mut record);
+            join(&parts, &mut record);
             files.payload.push(files.payloads.push(&record));
             if has_id[row] {
                 files.first_message_id.push(given.get(row));
                 continue;
             }
             first.clear();
-            decode_first(header, body, &mut first)?;
+            decode_first(&parts, &mut first)?;
             let id = if first.is_empty() {
                 &[]
             } else {
@@ -343,10 +398,10 @@ impl Records<'_> {
         self.end()
     }
 
-    /// Whether the headers and bodies are these, which have the lengths that were read.
-    pub(super) fn are(mut self, parts: &[(&[u8], &[u8])]) -> Result<bool, CodecError> {
+    /// Whether the headers and bodies are those of these records, which have the lengths that were read.
+    pub(super) fn are(mut self, records: &[Parts<'_>]) -> Result<bool, CodecError> {
         let mut is_same = true;
-        for (header, body) in parts {
+        for Parts { header, body, .. } in records {
             is_same &= self.headers.bytes(header.len())? == *header;
             is_same &= self.bodies.bytes(body.len())? == *body;
         }
@@ -474,7 +529,7 @@ mod tests {
         ] {
             let mut expected = Expected {
                 rows: &rows,
-                parts: &[],
+                records: &[],
                 has_first: &[true, false],
                 seen: 0,
                 is_same: true,

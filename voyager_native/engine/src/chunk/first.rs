@@ -6,6 +6,7 @@
 //! of a file is left out where it matches.
 
 use super::alphabet::{ALPHABETS, DIGITS};
+use super::bell::Bell;
 use super::bits::{BitReader, Reader, unzigzag};
 use super::coder::write_decimal;
 use super::decimal;
@@ -16,7 +17,7 @@ use super::parts::read_first;
 use super::pieces::{
     ALTERNATING, COUNTED, FIRST_LISTED, FIXED, LISTED, LONGEST_ID, NUMBER, PART, TEXT,
 };
-use super::record::MOST_FAMILIES;
+use super::record::{MOST_FAMILIES, Parts, Version};
 
 /// Finds first message-ids, one after the other, with the same work space.
 #[derive(Debug, Default)]
@@ -34,6 +35,9 @@ pub(super) struct FirstId {
     /// Alphabets of its own that the family has.
     listed: usize,
     id: Vec<u8>,
+    sizes: Vec<i64>,
+    /// The id of a record of one segment.
+    lone: Vec<u8>,
 }
 
 /// The lanes of the last radices: those of the next file are often the same.
@@ -68,6 +72,20 @@ struct Number {
     listed: Option<i64>,
 }
 
+impl Number {
+    /// A column of one value.
+    const fn always(value: i64) -> Self {
+        Self {
+            at: 0,
+            len: 0,
+            low: value,
+            radix: 1,
+            start: None,
+            listed: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// So many characters of the text.
@@ -79,20 +97,36 @@ enum Step {
 }
 
 impl FirstId {
-    /// Whether `id` surely is the first message-id of a whole record with this header and body.
-    pub(super) fn is(&mut self, header: &[u8], body: &[u8], id: &[u8]) -> bool {
-        if let Some(segment) = lone::read(header, body) {
-            return segment.id == id;
+    /// Whether `id` surely is the first message-id of this record, which is whole.
+    pub(super) fn is(&mut self, record: &Parts<'_>, id: &[u8]) -> bool {
+        let mut found = std::mem::take(&mut self.lone);
+        let is_lone = lone::read(record, &mut found).map(|segment| segment.id == id);
+        self.lone = found;
+        if let Some(is_same) = is_lone {
+            return is_same;
         }
-        self.find(header, body).is_some() && self.id == id
+        self.find(record).is_some() && self.id == id
     }
 
-    fn find(&mut self, header: &[u8], body: &[u8]) -> Option<()> {
+    fn find(&mut self, record: &Parts<'_>) -> Option<()> {
+        let Parts {
+            version,
+            header,
+            body,
+        } = *record;
         let mut reader = Reader::new(header);
         // Every segment has a bit at least.
         let (count, part) = read_first(&mut reader, body.len().saturating_mul(8))?;
         self.numbers.clear();
-        self.numbers.push(read_number(&mut reader, count)?);
+        self.numbers.push(match version {
+            Version::One => read_number(&mut reader, count)?,
+            Version::Two if count == 1 => return None,
+            Version::Two => {
+                let bell = Bell::read(&mut reader, count).ok()?;
+                bell.take(1, body, &mut self.sizes).ok()?;
+                Number::always(*self.sizes.first()?)
+            }
+        });
         let families = reader.count(MOST_FAMILIES).ok().filter(|some| *some > 0)?;
         let mut starts = [reader; MOST_FAMILIES];
         for start in &mut starts[..families] {

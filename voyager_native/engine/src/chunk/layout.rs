@@ -26,6 +26,8 @@ pub(super) struct Scratch {
     pub(super) columns: Columns,
     pub(super) digits: Digits,
     pub(super) mix: Option<Box<Mix>>,
+    /// Sizes that are coded apart.
+    pub(super) sizes: Vec<i64>,
     wanted: Key,
     /// The one used last comes first.
     layouts: Vec<Layout>,
@@ -73,6 +75,7 @@ impl Scratch {
             columns: Columns::new(),
             digits: Vec::new(),
             mix: None,
+            sizes: Vec::new(),
             wanted: Key {
                 radices: Vec::new(),
                 spots: Vec::new(),
@@ -119,8 +122,9 @@ impl Key {
         self.radices.clear();
         self.radices.extend(sizes.radices());
         family.wide_radices(&mut self.radices);
-        if self.radices.is_empty() && self.spots.is_empty() {
-            // No segment without a bit: so the length of a body bounds the number of its segments.
+        if self.radices.is_empty() && self.spots.is_empty() && !sizes.is_nothing() {
+            // No segment without a bit: so the length of a body bounds the number of its segments. Sizes that are
+            // coded apart have bits.
             self.radices.push(2);
         }
     }

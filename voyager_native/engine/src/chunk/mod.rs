@@ -5,6 +5,7 @@
 //! Most of that is random, so nothing is compressed but what describes.
 
 mod alphabet;
+mod bell;
 mod bits;
 mod checked;
 mod coder;
@@ -27,6 +28,7 @@ mod release;
 mod rows;
 mod segments;
 mod shape;
+mod sizes;
 mod survey;
 mod transpose;
 mod wide;
@@ -41,8 +43,9 @@ pub use record::{Encoder, decode, decode_into, merge};
 pub use release::{ChunkEncoder, decode_chunk};
 pub use segments::{Segment, Segments};
 
-/// Version of what is written. Every version ever written can be read.
-pub const CODEC_VERSION: u8 = 1;
+/// Newest version of what is written: records and chunks are of the one in which they are smaller. Every version ever
+/// written can be read.
+pub const CODEC_VERSION: u8 = 2;
 
 /// Why bytes are no record or no chunk, or why segments cannot be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -305,22 +305,31 @@ pub(super) fn write_text_head(len: usize, out: &mut Vec<u8>) {
 
 /// The length of a text whose bytes come next, if it is a text.
 pub(super) fn read_text_head(reader: &mut Reader<'_>) -> Option<usize> {
-    let head = reader.byte().ok()?;
-    (head & 31 == TEXT).then_some(())?;
-    match head >> 5 {
-        0 => reader.count(LONGEST_ID).ok(),
-        short => Some(short as usize),
-    }
+    let (kind, len) = read_head(reader).ok()?;
+    (kind == TEXT).then_some(len)
 }
 
 /// One byte of kind and short length; a length above 7 follows as an integer.
-fn write_head(kind: u8, len: usize, out: &mut Vec<u8>) {
+pub(super) fn write_head(kind: u8, len: usize, out: &mut Vec<u8>) {
     if (1..8).contains(&len) {
         out.push(kind | (len as u8) << 5);
     } else {
         out.push(kind);
         put_varint(out, len as u64);
     }
+}
+
+/// Reads what [`write_head`] wrote.
+///
+/// # Errors
+/// [`CodecError`] when the bytes are no head.
+pub(super) fn read_head(reader: &mut Reader<'_>) -> Result<(u8, usize), CodecError> {
+    let head = reader.byte()?;
+    let len = match head >> 5 {
+        0 => reader.count(LONGEST_ID)?,
+        short => usize::from(short),
+    };
+    Ok((head & 31, len))
 }
 
 fn write_item(item: &Item, template: &[u8], out: &mut Vec<u8>) {
@@ -353,20 +362,16 @@ fn read_item(
     rows: usize,
     template: &mut Vec<u8>,
 ) -> Result<Item, CodecError> {
-    let head = reader.byte()?;
-    let len = match head >> 5 {
-        0 => reader.count(LONGEST_ID)?,
-        short => short as usize,
-    };
+    let (kind, len) = read_head(reader)?;
     if len == 0 {
         return Err(CodecError::Malformed("an item without positions"));
     }
-    if head & 31 == TEXT {
+    if kind == TEXT {
         template.extend_from_slice(reader.bytes(len)?);
         return Ok(Item::Text { len });
     }
     template.resize(template.len() + len, 0);
-    match head & 31 {
+    match kind {
         ALTERNATING => {
             let pair = reader.byte()?;
             let (even, odd) = (pair & 15, pair >> 4);

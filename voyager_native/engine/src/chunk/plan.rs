@@ -15,6 +15,8 @@ use super::survey::{Columns, Look, MARKS, Texts};
 
 /// Describing one more item costs about this, in sixteenths of a bit.
 pub(super) const ITEM_COST: u64 = 16 * 16;
+/// Describing a number costs about this: its bounds differ from file to file.
+const NUMBER_COST: u64 = 3 * ITEM_COST;
 /// Most items, with the alphabets that are listed before them: below what can be read, by the pieces that may follow.
 const MOST_ITEMS: usize = 200;
 
@@ -297,8 +299,9 @@ impl Planner {
             self.values.push(value);
         }
         let (column, cost) = self.column();
-        (cost + ITEM_COST < changing * count as u64 * COST16[10])
-            .then_some((Item::Number { len, column }, len))
+        // Sixteenths of a bit, without rounding up: a full range is not worth its description.
+        let digit_by_digit = changing * count as u64 * 5315 / 100;
+        (cost + NUMBER_COST < digit_by_digit).then_some((Item::Number { len, column }, len))
     }
 }
 

@@ -7,15 +7,21 @@
 //! ```
 //! Integers are little endian groups of seven bits. The header describes, the body holds what is random:
 //! nothing in the body gets smaller by compression.
+//!
+//! In version 1 sizes are digits of their segments; in version 2 they are coded by how often they are, after all
+//! segments and backwards. A record is of version 2 where that is smaller.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::CodecError;
+use super::bell::Bell;
 use super::bits::{BitReader, BitWriter, Reader, put_varint, varint_len};
 use super::checked::Checked;
 use super::coder::{Coder, Sink};
-use super::column::{Column, Listed};
+use super::column::Column;
 use super::lanes::width_of;
 use super::layout::Scratch;
 use super::lone;
@@ -25,14 +31,50 @@ use super::pieces::{Family, LONGEST_ID};
 use super::plan::Planner;
 use super::segments::{Segment, Segments};
 use super::shape::shape_of;
+use super::sizes::Sizes;
 use super::survey::{LEAST_FOR_SOME, Look};
 use super::work::Work;
-use super::{CODEC_VERSION, CodecError};
 
 /// Most families of one record.
 pub(super) const MOST_FAMILIES: usize = 16;
 /// Families that are looked for before the rest is stored without knowledge.
 const SOUGHT_FAMILIES: usize = 8;
+
+/// A version of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    /// Sizes stand with their ids.
+    One = 1,
+    /// Sizes stand apart.
+    Two = 2,
+}
+
+impl Version {
+    /// # Errors
+    /// [`CodecError::Version`] when there is no such version.
+    pub(super) const fn of(number: u8) -> Result<Self, CodecError> {
+        match number {
+            1 => Ok(Self::One),
+            2 => Ok(Self::Two),
+            other => Err(CodecError::Version(other)),
+        }
+    }
+}
+
+/// A record, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parts<'a> {
+    pub(super) version: Version,
+    pub(super) header: &'a [u8],
+    pub(super) body: &'a [u8],
+}
+
+impl Parts<'_> {
+    /// Length of the record.
+    pub(super) const fn len(&self) -> usize {
+        1 + varint_len(self.header.len() as u64) + self.header.len() + self.body.len() + 4
+    }
+}
 
 /// Encodes files, one after the other, with the same work space.
 #[derive(Debug, Default)]
@@ -40,9 +82,14 @@ pub struct Encoder {
     planner: Planner,
     writer: BitWriter,
     scratch: Option<Box<Scratch>>,
+    /// Writes sizes that are coded apart.
+    tail: BitWriter,
     header: Vec<u8>,
+    body: Vec<u8>,
     sizes: Vec<i64>,
     sorted: Vec<i64>,
+    /// Sizes as they come back.
+    sizes_back: Vec<i64>,
     /// Part numbers as they come back.
     parts: Vec<u32>,
 }
@@ -79,10 +126,16 @@ impl Encoder {
         let start = out.len();
         if let [segment] = segments {
             self.header.clear();
-            lone::write(segment, &mut self.header);
-            join(&self.header, &lone::BODY, out);
-            let record = split(&out[start..]);
-            if record.is_ok_and(|(header, body)| lone::read(header, body) == Some(*segment)) {
+            self.body.clear();
+            let version = lone::write(segment, &mut self.header, &mut self.body);
+            let parts = Parts {
+                version,
+                header: &self.header,
+                body: &self.body,
+            };
+            join(&parts, out);
+            let (record, mut id) = (split(&out[start..]), Vec::new());
+            if record.is_ok_and(|parts| lone::read(&parts, &mut id) == Some(*segment)) {
                 return Ok(());
             }
             out.truncate(start);
@@ -161,7 +214,11 @@ impl Encoder {
         self.sizes.clear();
         self.sizes
             .extend(segments.iter().map(|segment| i64::from(segment.size)));
-        let (sizes, _) = Column::plan(&self.sizes, None, &mut self.sorted);
+        let sizes = match Bell::plan(&self.sizes) {
+            Some(bell) => Sizes::Bell(bell),
+            None => Sizes::Column(Column::plan(&self.sizes, None, &mut self.sorted).0),
+        };
+        let version = sizes.version();
         let work = Work {
             segments,
             sizes: &sizes,
@@ -189,26 +246,38 @@ impl Encoder {
         let scratch = self.scratch.get_or_insert_with(|| Box::new(Scratch::new()));
         let checked: Option<Vec<Checked<'_>>> = families
             .iter()
-            .map(|family| Checked::new(family, &sizes, scratch))
+            .map(|family| Checked::new(family, sizes.column(), scratch))
             .collect();
-        self.parts.clear();
-        if let Some(mut coders) = checked {
+        let is_checked = if let Some(mut coders) = checked {
             work.put_checked(&mut coders, scratch, &mut self.writer)?;
-            let body = self.writer.finish();
-            if !sizes.gives_back(&self.sizes)
-                || !work.is_described(&self.header, body, &mut self.parts)
-            {
-                return Err(CodecError::Unfaithful);
-            }
-            join(&self.header, body, out);
-            return Ok(());
+            true
+        } else {
+            work.put(scratch, &mut self.writer)?;
+            false
+        };
+        self.body.clear();
+        self.body.extend_from_slice(self.writer.finish());
+        if let Sizes::Bell(bell) = &sizes {
+            self.tail.clear();
+            bell.put(&self.sizes, &mut self.tail);
+            self.body.extend(self.tail.finish().iter().rev());
         }
-        work.put(scratch, &mut self.writer)?;
-        let body = self.writer.finish();
-        if !work.comes_back(&self.header, body, &mut self.parts, scratch) {
+        let parts = Parts {
+            version,
+            header: &self.header,
+            body: &self.body,
+        };
+        self.parts.clear();
+        let is_faithful = if is_checked {
+            sizes.give_back(&self.sizes, &self.body, &mut self.sizes_back)
+                && work.is_described(&parts, &mut self.parts)
+        } else {
+            work.comes_back(&parts, &mut self.parts, scratch)
+        };
+        if !is_faithful {
             return Err(CodecError::Unfaithful);
         }
-        join(&self.header, body, out);
+        join(&parts, out);
         Ok(())
     }
 }
@@ -228,18 +297,17 @@ pub fn decode(record: &[u8]) -> Result<Segments, CodecError> {
 /// # Errors
 /// As [`decode`].
 pub fn decode_into(record: &[u8], segments: &mut Segments) -> Result<(), CodecError> {
-    let (header, body) = split(record)?;
-    decode_parts(header, body, segments)
+    decode_up_to(&split(record)?, usize::MAX, segments)
 }
 
 /// The message-id of a record of one segment; none of other records, and maybe none of some of these.
-pub(crate) fn lone_id(record: &[u8]) -> Option<&[u8]> {
-    let (header, body) = split(record).ok()?;
-    lone::read(header, body).map(|segment| segment.id)
+pub(crate) fn lone_id(record: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let parts = split(record).ok()?;
+    lone::id(&parts)
 }
 
-/// The header and the body of a record, once its version and checksum are right.
-pub(super) fn split(record: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
+/// Takes a record apart, once its version and checksum are right.
+pub(super) fn split(record: &[u8]) -> Result<Parts<'_>, CodecError> {
     let (content, checksum) = record
         .split_last_chunk::<4>()
         .ok_or(CodecError::Truncated)?;
@@ -247,42 +315,29 @@ pub(super) fn split(record: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
         return Err(CodecError::Checksum);
     }
     let mut reader = Reader::new(content);
-    match reader.byte()? {
-        CODEC_VERSION => {}
-        other => return Err(CodecError::Version(other)),
-    }
+    let version = Version::of(reader.byte()?)?;
     let len = reader.count(content.len())?;
-    Ok((reader.bytes(len)?, reader.rest()))
+    Ok(Parts {
+        version,
+        header: reader.bytes(len)?,
+        body: reader.rest(),
+    })
 }
 
-/// Appends the record that has this header and body.
-pub(super) fn join(header: &[u8], body: &[u8], out: &mut Vec<u8>) {
+/// Appends the record that consists of these parts.
+pub(super) fn join(parts: &Parts<'_>, out: &mut Vec<u8>) {
     let start = out.len();
-    out.push(CODEC_VERSION);
-    put_varint(out, header.len() as u64);
-    out.extend_from_slice(header);
-    out.extend_from_slice(body);
+    out.push(parts.version as u8);
+    put_varint(out, parts.header.len() as u64);
+    out.extend_from_slice(parts.header);
+    out.extend_from_slice(parts.body);
     let checksum = xxh3_64(&out[start..]) as u32;
     out.extend_from_slice(&checksum.to_le_bytes());
 }
 
-/// Length of the record that has this header and body.
-pub(super) const fn joined_len(header: &[u8], body: &[u8]) -> usize {
-    1 + varint_len(header.len() as u64) + header.len() + body.len() + 4
-}
-
-/// Decodes a header and a body of the current version.
-fn decode_parts(header: &[u8], body: &[u8], segments: &mut Segments) -> Result<(), CodecError> {
-    decode_up_to(header, body, usize::MAX, segments)
-}
-
-/// Decodes the first segment of a header and a body, if there is one.
-pub(super) fn decode_first(
-    header: &[u8],
-    body: &[u8],
-    segments: &mut Segments,
-) -> Result<(), CodecError> {
-    decode_up_to(header, body, 1, segments)
+/// Decodes the first segment of a record, if there is one.
+pub(super) fn decode_first(parts: &Parts<'_>, segments: &mut Segments) -> Result<(), CodecError> {
+    decode_up_to(parts, 1, segments)
 }
 
 thread_local! {
@@ -291,12 +346,12 @@ thread_local! {
 }
 
 fn decode_up_to(
-    header: &[u8],
-    body: &[u8],
+    record: &Parts<'_>,
     wanted: usize,
     segments: &mut Segments,
 ) -> Result<(), CodecError> {
-    if let (1.., Some(segment)) = (wanted, lone::read(header, body)) {
+    let mut id = Vec::new();
+    if let (1.., Some(segment)) = (wanted, lone::read(record, &mut id)) {
         segments.push(segment);
         return Ok(());
     }
@@ -312,9 +367,7 @@ fn decode_up_to(
         ends,
         is_beyond: false,
     };
-    SCRATCH.with_borrow_mut(|scratch| {
-        decode_some(header, body, wanted, parts, scratch, &mut collect)
-    })?;
+    SCRATCH.with_borrow_mut(|scratch| decode_some(record, wanted, parts, scratch, &mut collect))?;
     parts.truncate(collect.ends.len());
     if collect.is_beyond {
         return Err(CodecError::Malformed("a size of more than 32 bits"));
@@ -345,14 +398,14 @@ impl Sink for Collect<'_> {
     }
 }
 
-/// Puts listed sizes in the place of coded ones.
-struct Listing<'a, S> {
+/// Puts sizes in the place of those that stand with the ids.
+struct Replacing<'a, S, F> {
     sink: &'a mut S,
-    listed: Listed<'a>,
-    row: u32,
+    /// The size of the next segment, from what stands with its id.
+    size_of: F,
 }
 
-impl<S: Sink> Sink for Listing<'_, S> {
+impl<S: Sink, F: FnMut(i64) -> i64> Sink for Replacing<'_, S, F> {
     #[inline]
     fn push(&mut self, bytes: &[u8]) {
         self.sink.push(bytes);
@@ -360,15 +413,14 @@ impl<S: Sink> Sink for Listing<'_, S> {
 
     #[inline]
     fn end(&mut self, size: i64) {
-        self.sink.end(self.listed.at(self.row).unwrap_or(size));
-        self.row += 1;
+        self.sink.end((self.size_of)(size));
     }
 }
 
 /// What the header of a record says, but for the parts.
 pub(super) struct Header<'a> {
     pub(super) count: usize,
-    pub(super) sizes: Column,
+    pub(super) sizes: Sizes,
     pub(super) families: Vec<Family>,
     pub(super) choices: BitReader<'a>,
 }
@@ -376,24 +428,26 @@ pub(super) struct Header<'a> {
 impl<'a> Header<'a> {
     /// Reads a header; appends at least the first `wanted` part numbers to `parts`.
     pub(super) fn read(
-        header: &'a [u8],
-        body: &[u8],
+        record: &Parts<'a>,
         wanted: usize,
         parts: &mut Vec<u32>,
     ) -> Result<Self, CodecError> {
-        let mut reader = Reader::new(header);
+        let mut reader = Reader::new(record.header);
         // Every segment has at least one bit in the body, so the body bounds what is allocated.
-        let most = body.len().saturating_mul(8);
+        let most = record.body.len().saturating_mul(8);
         let count = read_parts(&mut reader, most, wanted, parts)?;
         if count == 0 {
             return Ok(Self {
                 count,
-                sizes: Column::default(),
+                sizes: Sizes::Column(Column::default()),
                 families: Vec::new(),
                 choices: BitReader::new(&[]),
             });
         }
-        let sizes = Column::read(&mut reader, count)?;
+        if record.version == Version::Two && count == 1 {
+            return Err(CodecError::Malformed("one segment in another form"));
+        }
+        let sizes = Sizes::read(record.version, &mut reader, count)?;
         let family_count = reader.count(MOST_FAMILIES)?;
         if family_count == 0 {
             return Err(CodecError::Malformed("segments without a family"));
@@ -409,11 +463,9 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Gives at most `wanted` segments of a header and a body to `sink`; appends at least their part numbers to
-/// `parts`.
+/// Gives at most `wanted` segments of a record to `sink`; appends at least their part numbers to `parts`.
 pub(super) fn decode_some(
-    header: &[u8],
-    body: &[u8],
+    record: &Parts<'_>,
     wanted: usize,
     parts: &mut Vec<u32>,
     scratch: &mut Scratch,
@@ -425,7 +477,7 @@ pub(super) fn decode_some(
         sizes,
         families,
         mut choices,
-    } = Header::read(header, body, wanted, parts)?;
+    } = Header::read(record, wanted, parts)?;
     if count == 0 {
         return Ok(());
     }
@@ -433,20 +485,50 @@ pub(super) fn decode_some(
     let width = width_of(family_count as u64);
     let mut coders: Vec<Coder<'_>> = families
         .iter()
-        .map(|family| Coder::new(family, &sizes, count.min(wanted), family_count, scratch))
+        .map(|family| {
+            let column = sizes.column();
+            Coder::new(family, column, count.min(wanted), family_count, scratch)
+        })
         .collect();
-    let mut bits = BitReader::new(body);
+    let mut bits = BitReader::new(record.body);
     let wanted = &parts[start..start + count.min(wanted)];
-    let mut sink = Listing {
-        sink,
-        listed: sizes.listed(),
-        row: 0,
-    };
-    if let [coder] = &mut coders[..] {
-        return coder.take(wanted, scratch, &mut bits, &mut sink);
-    }
     let choose = || choices.take(width).map(|choice| choice as u8);
-    mixed::take(&mut coders, wanted, choose, scratch, &mut bits, &mut sink)
+    match &sizes {
+        Sizes::Column(column) => {
+            let (mut listed, mut rows) = (column.listed(), 0..);
+            let size_of = |size| rows.next().and_then(|row| listed.at(row)).unwrap_or(size);
+            let mut sink = Replacing { sink, size_of };
+            take(&mut coders, wanted, choose, scratch, &mut bits, &mut sink)
+        }
+        Sizes::Bell(bell) => {
+            let mut apart = std::mem::take(&mut scratch.sizes);
+            let result = bell
+                .take(wanted.len(), record.body, &mut apart)
+                .and_then(|()| {
+                    let mut rest = apart.iter();
+                    let size_of = |size| rest.next().copied().unwrap_or(size);
+                    let mut sink = Replacing { sink, size_of };
+                    take(&mut coders, wanted, choose, scratch, &mut bits, &mut sink)
+                });
+            scratch.sizes = apart;
+            result
+        }
+    }
+}
+
+/// Takes segments with the only coder, or each with that of its choice.
+fn take(
+    coders: &mut [Coder<'_>],
+    parts: &[u32],
+    choose: impl FnMut() -> Result<u8, CodecError>,
+    scratch: &mut Scratch,
+    bits: &mut BitReader<'_>,
+    sink: &mut impl Sink,
+) -> Result<(), CodecError> {
+    match coders {
+        [coder] => coder.take(parts, scratch, bits, sink),
+        coders => mixed::take(coders, parts, choose, scratch, bits, sink),
+    }
 }
 
 /// The record of the segments of several records of one file.

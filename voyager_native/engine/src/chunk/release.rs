@@ -11,13 +11,13 @@ use std::cell::RefCell;
 use memchr::{memchr, memchr_iter, memmem};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::CodecError;
 use super::bits::{Reader, put_varint, zigzag};
-use super::description::{Before, Columns, Expected, PARTS, REPEATED, read};
+use super::description::{Before, Columns, Expected, Outline, PARTS, REPEATED, read};
 use super::file_row::{FileRow, Numbers};
 use super::first::FirstId;
-use super::record::{decode_first, joined_len, split};
+use super::record::{Parts, Version, decode_first, split};
 use super::segments::Segments;
-use super::{CODEC_VERSION, CodecError};
 use crate::tables::Files;
 use crate::text::to_utf8;
 
@@ -113,12 +113,17 @@ impl ChunkEncoder {
         self.description.clear();
         let has_first = self.ids.find(rows, &parts)?;
         write_columns(rows, &has_first, &mut self.description);
-        for (header, body) in &parts {
-            put_varint(&mut self.description, header.len() as u64);
-            put_varint(&mut self.description, body.len() as u64);
+        let is_old = |record: &Parts<'_>| record.version == Version::One;
+        let version = if parts.iter().all(is_old) {
+            Version::One
+        } else {
+            Version::Two
+        };
+        for record in &parts {
+            Outline::of(record).write(version, &mut self.description);
         }
-        for (header, _) in &parts {
-            self.description.extend_from_slice(header);
+        for record in &parts {
+            self.description.extend_from_slice(record.header);
         }
         if self.description.len() as u64 > DESCRIPTION_LIMIT {
             return Err(CodecError::Malformed("too many files for one chunk"));
@@ -134,16 +139,16 @@ impl ChunkEncoder {
         compressor
             .compress_to_buffer(&self.description, &mut self.compressed)
             .map_err(|_| CodecError::Compression)?;
-        let bodies: usize = parts.iter().map(|(_, body)| body.len()).sum();
+        let bodies: usize = parts.iter().map(|record| record.body.len()).sum();
         out.reserve(self.compressed.len() + bodies + 24);
         let start = out.len();
-        out.push(CODEC_VERSION);
+        out.push(version as u8);
         put_varint(out, self.compressed.len() as u64);
         let description = out.len();
         out.extend_from_slice(&self.compressed);
         let bodies = out.len();
-        for (_, body) in &parts {
-            out.extend_from_slice(body);
+        for record in &parts {
+            out.extend_from_slice(record.body);
         }
         let checksum = xxh3_64(&out[start..]);
         self.back.clear();
@@ -153,16 +158,15 @@ impl ChunkEncoder {
             .map_err(|_| CodecError::Compression)?;
         let mut expected = Expected {
             rows,
-            parts: &parts,
+            records: &parts,
             has_first: &has_first,
             seen: 0,
             is_same: true,
         };
-        let records = read(&self.back, &out[bodies..], &mut expected)?;
+        let records = read(version, &self.back, &out[bodies..], &mut expected)?;
         let is_same = expected.is_same && expected.seen == rows.len();
-        let is_joined = |(row, (header, body)): (&FileRow<'_>, &(&[u8], &[u8]))| {
-            row.payload.len() == joined_len(header, body)
-        };
+        let is_joined =
+            |(row, record): (&FileRow<'_>, &Parts<'_>)| row.payload.len() == record.len();
         if !(is_same && records.are(&parts)? && rows.iter().zip(&parts).all(is_joined)) {
             return Err(CodecError::Unfaithful);
         }
@@ -187,21 +191,21 @@ impl Ids {
     fn find(
         &mut self,
         rows: &[FileRow<'_>],
-        parts: &[(&[u8], &[u8])],
+        records: &[Parts<'_>],
     ) -> Result<Vec<bool>, CodecError> {
-        let rows = rows.iter().zip(parts);
-        rows.map(|(row, (header, body))| self.is_first(header, body, row.first_message_id))
+        let rows = rows.iter().zip(records);
+        rows.map(|(row, record)| self.is_first(record, row.first_message_id))
             .collect()
     }
 
-    fn is_first(&mut self, header: &[u8], body: &[u8], id: &str) -> Result<bool, CodecError> {
+    fn is_first(&mut self, record: &Parts<'_>, id: &str) -> Result<bool, CodecError> {
         // What `to_utf8` leaves as it is.
         let is_plain = memchr(0, id.as_bytes()).is_none();
-        if is_plain && self.quick.is(header, body, id.as_bytes()) {
+        if is_plain && self.quick.is(record, id.as_bytes()) {
             return Ok(true);
         }
         self.first.clear();
-        decode_first(header, body, &mut self.first)?;
+        decode_first(record, &mut self.first)?;
         let first = if self.first.is_empty() {
             &[]
         } else {
@@ -333,16 +337,13 @@ pub fn decode_chunk(chunk: &[u8]) -> Result<Files, CodecError> {
         return Err(CodecError::Checksum);
     }
     let mut reader = Reader::new(content);
-    match reader.byte()? {
-        CODEC_VERSION => {}
-        other => return Err(CodecError::Version(other)),
-    }
+    let version = Version::of(reader.byte()?)?;
     let len = reader.count(content.len())?;
     let compressed = reader.bytes(len)?;
     let bodies = reader.rest();
     let description = decompress(compressed)?;
     let mut columns = Columns::default();
-    let records = read(&description, bodies, &mut columns)?;
+    let records = read(version, &description, bodies, &mut columns)?;
     records.join(&mut columns)?;
     Ok(columns.files)
 }

@@ -4,18 +4,18 @@ use super::CodecError;
 use super::bits::BitWriter;
 use super::checked::Checked;
 use super::coder::{Coder, Sink};
-use super::column::Column;
 use super::lanes::width_of;
 use super::layout::Scratch;
 use super::mixed;
 use super::pieces::Family;
-use super::record::{Header, decode_some};
+use super::record::{Header, Parts, decode_some};
 use super::segments::Segment;
+use super::sizes::Sizes;
 
 /// What a record is made of.
 pub(super) struct Work<'a> {
     pub(super) segments: &'a [Segment<'a>],
-    pub(super) sizes: &'a Column,
+    pub(super) sizes: &'a Sizes,
     pub(super) families: &'a [Family],
     pub(super) choices: &'a [u8],
 }
@@ -38,8 +38,8 @@ impl<'a> Work<'a> {
     }
 
     /// Whether the header, read again, says how the segments were coded. `parts` must be empty.
-    pub(super) fn is_described(&self, header: &[u8], body: &[u8], parts: &mut Vec<u32>) -> bool {
-        let Ok(header) = Header::read(header, body, usize::MAX, parts) else {
+    pub(super) fn is_described(&self, record: &Parts<'_>, parts: &mut Vec<u32>) -> bool {
+        let Ok(header) = Header::read(record, usize::MAX, parts) else {
             return false;
         };
         let width = width_of(self.families.len().max(1) as u64);
@@ -74,7 +74,7 @@ impl<'a> Work<'a> {
         let mut coders: Vec<Coder<'_>> = self
             .families
             .iter()
-            .map(|family| Coder::by_rows(family, self.sizes, scratch))
+            .map(|family| Coder::by_rows(family, self.sizes.column(), scratch))
             .collect();
         let widest = coders.iter().map(Coder::width).max().unwrap_or(0);
         writer.reserve(u64::from(widest) * self.segments.len() as u64);
@@ -84,11 +84,10 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whether the header and the body decode to the segments. `parts` must be empty.
+    /// Whether the record decodes to the segments. `parts` must be empty.
     pub(super) fn comes_back(
         &self,
-        header: &[u8],
-        body: &[u8],
+        record: &Parts<'_>,
         parts: &mut Vec<u32>,
         scratch: &mut Scratch,
     ) -> bool {
@@ -97,7 +96,7 @@ impl<'a> Work<'a> {
             segments: self.segments.iter(),
             is_same: true,
         };
-        decode_some(header, body, usize::MAX, parts, scratch, &mut compare).is_ok()
+        decode_some(record, usize::MAX, parts, scratch, &mut compare).is_ok()
             && compare.is_same
             && compare.segments.next().is_none()
             && self.are_parts(parts)

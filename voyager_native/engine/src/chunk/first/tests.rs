@@ -1,16 +1,27 @@
 use super::*;
-use crate::chunk::record::{Encoder, decode_first, split};
+use crate::chunk::record::{Encoder, Parts, Version, decode_first, split};
 use crate::chunk::segments::{Segment, Segments};
 use proptest::prelude::*;
 
+/// A size in a range, or one near the middle of it: such sizes make a record of version 2.
+fn size_of(part: u32, near: bool) -> u32 {
+    let draw = |turn: u32| part.wrapping_mul(0x9e37_79b9).rotate_left(turn) % 750;
+    if near {
+        740_000 + [3, 9, 17, 26].map(draw).iter().sum::<u32>()
+    } else {
+        740_000 + part % 1000 * 7919 % 3000
+    }
+}
+
 /// Whether the first of these ids is found, and no other one is.
 fn is_found(ids: &[String], parts: impl Iterator<Item = u32>, first: &mut FirstId) -> bool {
+    let count = ids.len();
     let segments: Vec<Segment<'_>> = ids
         .iter()
         .zip(parts)
         .map(|(id, part)| Segment {
             part,
-            size: 740_000 + part * 7919 % 3000,
+            size: size_of(part, count > 60),
             id: id.as_bytes(),
         })
         .collect();
@@ -18,11 +29,11 @@ fn is_found(ids: &[String], parts: impl Iterator<Item = u32>, first: &mut FirstI
     Encoder::new()
         .encode(&segments, &mut record)
         .expect("segments are a record");
-    let (header, body) = split(&record).expect("a record is whole");
+    let parts = split(&record).expect("a record is whole");
     for id in &ids[1..] {
-        assert!(*id == ids[0] || !first.is(header, body, id.as_bytes()));
+        assert!(*id == ids[0] || !first.is(&parts, id.as_bytes()));
     }
-    first.is(header, body, ids[0].as_bytes())
+    first.is(&parts, ids[0].as_bytes())
 }
 
 /// Message-ids of a form of posting tools.
@@ -79,12 +90,21 @@ fn first_ids_of_usual_forms_are_found() {
     }
 }
 
-/// What is found of a header and a body, which must be what decoding gives.
+/// What is found of a record of version 1, which must be what decoding gives.
 fn found(header: &[u8], body: &[u8]) -> Option<Vec<u8>> {
+    found_of(Version::One, header, body)
+}
+
+fn found_of(version: Version, header: &[u8], body: &[u8]) -> Option<Vec<u8>> {
     let mut first = FirstId::default();
-    first.find(header, body)?;
+    let parts = Parts {
+        version,
+        header,
+        body,
+    };
+    first.find(&parts)?;
     let mut segments = Segments::default();
-    let decoded = decode_first(header, body, &mut segments);
+    let decoded = decode_first(&parts, &mut segments);
     assert_eq!(decoded, Ok(()), "{header:?} {body:?}");
     let ids: Vec<&[u8]> = segments.iter().map(|segment| segment.id).collect();
     assert_eq!(ids, [&first.id[..]], "{header:?} {body:?}");
@@ -215,18 +235,19 @@ proptest! {
         count in 1u64..30,
         seed in any::<u32>(),
         with_gaps in any::<bool>(),
+        near in any::<bool>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4), 0..4),
     ) {
         let ids = ids(form, count, u64::from(seed));
         let segments: Vec<Segment<'_>> = (1..)
             .step_by(if with_gaps { 3 } else { 1 })
             .zip(&ids)
-            .map(|(part, id)| Segment { part, size: 740_000 + part * 7919 % 3000, id: id.as_bytes() })
+            .map(|(part, id)| Segment { part, size: size_of(part, near), id: id.as_bytes() })
             .collect();
         let mut record = Vec::new();
         Encoder::new().encode(&segments, &mut record).expect("segments are a record");
-        let (header, body) = split(&record).expect("a record is whole");
-        let (mut header, mut body) = (header.to_vec(), body.to_vec());
+        let parts = split(&record).expect("a record is whole");
+        let (mut header, mut body) = (parts.header.to_vec(), parts.body.to_vec());
         for (at, byte, how) in changes {
             let place = at.index(header.len());
             match how {
@@ -240,9 +261,9 @@ proptest! {
                 }
             }
         }
-        found(&header, &body);
+        found_of(parts.version, &header, &body);
         body.truncate(1);
-        found(&header, &body);
+        found_of(parts.version, &header, &body);
     }
 
     #[test]
@@ -251,6 +272,7 @@ proptest! {
         body in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         found(&header, &body);
+        found_of(Version::Two, &header, &body);
     }
 }
 
@@ -268,6 +290,9 @@ proptest! {
 
     #[test]
     fn any_header_is_no_panic(header in prop::collection::vec(any::<u8>(), 0..200), body in prop::collection::vec(any::<u8>(), 0..40)) {
-        FirstId::default().is(&header, &body, b"x");
+        for version in [Version::One, Version::Two] {
+            let (header, body) = (&header, &body);
+            FirstId::default().is(&Parts { version, header, body }, b"x");
+        }
     }
 }
