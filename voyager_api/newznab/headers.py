@@ -12,6 +12,8 @@ from voyager_api.newznab.xml import clean_line
 _MAX_NAME_BYTES: Final = 196
 # Proxies and HTTP libraries refuse an answer for a header of some thousands of bytes.
 _MAX_VALUE_BYTES: Final = 1000
+# SABnzbd names the file that it keeps an NZB in by X-DNZB-Name, and loses it at a backslash.
+_NOT_IN_JOB_NAMES: Final = dict.fromkeys(map(ord, '"\\/:*?<>|'), " ")
 _NOT_IN_FILE_NAMES: Final = dict.fromkeys(map(ord, '"\\/:*?<>|;%'), " ")
 
 
@@ -35,9 +37,13 @@ def content_disposition(name: str, *, fallback: str = "download") -> bytes:
 
 
 def _file_name(name: str) -> str:
-    text = " ".join(clean_line(name).translate(_NOT_IN_FILE_NAMES).split())
+    text = _without(_NOT_IN_FILE_NAMES, name)
     cut = text.encode("utf-8", "ignore")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
     return cut.strip(" .")
+
+
+def _without(characters: dict[int, str], name: str) -> str:
+    return " ".join(clean_line(name).translate(characters).split()).strip(" .")
 
 
 def dnzb_headers(*, name: str, category: str, details_url: str) -> list[tuple[bytes, bytes]]:
@@ -47,7 +53,7 @@ def dnzb_headers(*, name: str, category: str, details_url: str) -> list[tuple[by
     Content-Disposition carries the name anyway.
     """
     values = {
-        "X-DNZB-Name": name,
+        "X-DNZB-Name": _without(_NOT_IN_JOB_NAMES, name),
         "X-DNZB-Category": category,
         "X-DNZB-Details": details_url,
         "X-DNZB-RCode": "200",

@@ -3,6 +3,7 @@
 import re
 
 import h11
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +54,27 @@ def test_a_name_outside_latin_1_has_no_dnzb_name():
     headers = dict(dnzb_headers(name="日本", category="TV > HD", details_url="http://x"))
     assert b"X-DNZB-Name" not in headers
     assert headers[b"X-DNZB-Category"] == b"TV > HD"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("\\..\\..\\etc\\passwd.Film.2021", b"etc passwd.Film.2021"),
+        ("../../etc/passwd", b"etc passwd"),
+        ("C:\\Film: 100% <of> it?", b"C Film 100% of it"),
+        ("Some.Show.S01E01 - A & B's [1080p]", b"Some.Show.S01E01 - A & B's [1080p]"),
+    ],
+)
+def test_the_dnzb_name_is_no_path(name, told):
+    headers = dict(dnzb_headers(name=name, category="TV > HD", details_url="http://x"))
+    assert headers[b"X-DNZB-Name"] == told
+    assert headers[b"X-DNZB-Category"] == b"TV > HD"
+
+
+def test_a_name_of_signs_alone_has_no_dnzb_name():
+    assert b"X-DNZB-Name" not in dict(
+        dnzb_headers(name="../..", category="TV", details_url="http://x")
+    )
 
 
 def test_a_very_long_name_gives_no_header_that_a_proxy_would_refuse():
