@@ -340,6 +340,17 @@ def test_a_filter_that_only_old_releases_fit_is_answered_whole(decade, monkeypat
     assert (names(page), page.is_least) == (expected, False)
 
 
+@pytest.mark.parametrize("index", ["release_tok", "release_range_tok"])
+def test_few_words_wait_to_be_put_into_their_lists(big, index):
+    """Every search reads all that wait."""
+    (options,) = big.execute(
+        "select reloptions from pg_class where oid = %s::regclass", [index]
+    ).fetchone()
+    settings = dict(option.split("=") for option in options)
+    assert settings["fastupdate"] == "on"
+    assert int(settings["gin_pending_list_limit"]) <= 2048
+
+
 def test_statistics_are_not_read_at_every_search(big):
     search_statistics.forget()
     first = search_statistics.statistics_of(big)
