@@ -185,9 +185,13 @@ class OverviewSpool(dg.ConfigurableResource):  # type: ignore[type-arg]
         corpus = Path(self.corpus)
         return corpus.with_name(f"{corpus.name}_parquet")
 
-    def options(self) -> FetchOptions:
-        """Returns how spans are fetched."""
-        return FetchOptions(block_size=self.block_size)
+    def options(self, lane: str = HISTORY) -> FetchOptions:
+        """Returns how spans are fetched.
+
+        Args:
+            lane: what for; only long blocks of the history are left unread.
+        """
+        return FetchOptions(block_size=self.block_size, unread=lane == HISTORY)
 
 
 class Alerts(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -245,7 +249,7 @@ def open_pass(
             rules=rules,
             versions=versions_of(rules),
             clock=clock.now,
-            options=spool.options(),
+            options=spool.options(lane),
             stage=stage,
             hole_patience_seconds=min(HOLE_PATIENCE_SECONDS, catalog.settle_after_seconds),
             before_span=adjust,

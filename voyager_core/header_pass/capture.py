@@ -1,7 +1,7 @@
 """Fetch the blocks of marked ranges that were indexed before they were marked."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from voyager_core.catalog.capture import MarkedRange, marked_ranges
 from voyager_core.domain.ranges import Span
@@ -66,7 +66,8 @@ def capture_marked(tools: PassTools, *, most: int | None = None) -> Iterator[Cap
     spans = [
         Span(each.group, each.low, each.resume_at - 1) for each in uncaptured(tools, corpus)[:most]
     ]
-    with fetch_spans(tools.client, tools.spool, spans, tools.options) as fetcher:
+    options = replace(tools.options, unread=False)
+    with fetch_spans(tools.client, tools.spool, spans, options) as fetcher:
         for span in spans:
             tools.before_span()
             try:

@@ -22,6 +22,7 @@ from voyager_core.header_pass.fetch_blocks import (
 from voyager_core.nntp.client import NewsClient
 from voyager_core.nntp.errors import Cut
 from voyager_core.storage.errors import SpoolFull
+from voyager_core.storage.facts import read_facts
 from voyager_core.storage.spool import Spool
 
 __all__ = [
@@ -74,6 +75,26 @@ class FetchedSpan:
                 return iter(())
             span = Span(span.group, low, span.high)
         return self._spool.blocks(span, server=self._server)
+
+    def last_number(self) -> int:
+        """Returns the article number of the last line; 0 when there is no line."""
+        for info in reversed(self._spool.infos(self.span, server=self._server)):
+            facts = info.facts
+            if facts.unread:
+                facts = read_facts(next(self.blocks(since=info.low)), facts)
+            if facts.last_number is not None:
+                return facts.last_number
+        return 0
+
+    def count_lines(self) -> int:
+        """Returns how many lines there are; blocks that came unread are read for it."""
+        if not self.report.unread:
+            return self.report.lines
+        infos = self._spool.infos(self.span, server=self._server)
+        return sum(
+            read_facts(block, info.facts).lines
+            for info, block in zip(infos, self.blocks(), strict=True)
+        )
 
     def release(self, *, capture: bool = False) -> int:
         """Gives up the blocks once the span is stored; captured ones move to the corpus.

@@ -37,6 +37,8 @@ class FetchOptions:
         attempts: tries for a block before the span fails.
         back_off: waits between the tries of one block.
         ahead: spans fetched while one is worked on; None = enough to keep all connections busy.
+        unread: take long blocks without inflating them, where the connection allows it: who reads
+            them has to do so anyway, and asks again for one that is damaged.
     """
 
     block_size: int = DEFAULT_BLOCK_SIZE
@@ -44,6 +46,7 @@ class FetchOptions:
     attempts: int = 5
     back_off: BackOff = field(default_factory=lambda: BackOff(1.0, 2.0, 30.0))
     ahead: int | None = None
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,16 @@ class FetchReport:
         blocks: blocks that cover the span.
         fetched: blocks that came from the server now; the others were on disk.
         empty: blocks without a line.
-        lines: overview lines.
-        holes: numbers without a line: articles that the server does not have.
+        lines: overview lines, without those of unread blocks.
+        holes: numbers without a line, outside unread blocks: articles that the server does not
+            have.
         stray_lines: lines with numbers outside their block, left for the engine to reject.
         retries: attempts that failed before one succeeded.
         block_bytes: size of all blocks, compressed.
         text_bytes: size of their text, inflated.
         wire_bytes: bytes received now.
         seconds: wall time.
+        unread: blocks that were not inflated when they came.
     """
 
     blocks: int
@@ -75,6 +80,7 @@ class FetchReport:
     text_bytes: int
     wire_bytes: int
     seconds: float
+    unread: int = 0
 
 
 @dataclass(slots=True)
@@ -147,18 +153,20 @@ def report_of(span: Span, infos: Sequence[BlockInfo]) -> FetchReport:
     """Returns what is known of a span that is in the spool, given its blocks."""
     lines = sum(info.facts.lines for info in infos)
     stray = sum(info.facts.stray_lines for info in infos)
+    unread = [info.high - info.low + 1 for info in infos if info.facts.unread]
     return FetchReport(
         blocks=len(infos),
         fetched=0,
-        empty=sum(info.facts.lines == 0 for info in infos),
+        empty=sum(info.facts.lines == 0 and not info.facts.unread for info in infos),
         lines=lines,
-        holes=max(0, span.size - (lines - stray)),
+        holes=max(0, span.size - sum(unread) - (lines - stray)),
         stray_lines=stray,
         retries=0,
         block_bytes=sum(info.size_bytes for info in infos),
         text_bytes=sum(info.facts.text_bytes for info in infos),
         wire_bytes=0,
         seconds=0.0,
+        unread=len(unread),
     )
 
 
@@ -199,6 +207,7 @@ class _BlockFetcher:
                 server=self._pool.account.host,
                 fetched_at=int(self._clock()),
                 stray_lines=block.stray_lines,
+                unread=block.unread,
             )
             await _to_its_end(self._spool.write, block_span, block.raw, facts)
             self._tally.fetched += 1
@@ -212,7 +221,10 @@ class _BlockFetcher:
             try:
                 # A server may compress a range wrongly every time it is asked for it.
                 plain = damaged >= 2
-                reply = await self._pool.overview(block.group, block.low, block.high, plain=plain)
+                unread = self._options.unread and attempt == 1
+                reply = await self._pool.overview(
+                    block.group, block.low, block.high, plain=plain, unread=unread
+                )
             except TransientNewsFailure as error:
                 reason, cause = str(error), error
                 damaged += type(error) is Garbage

@@ -10,7 +10,7 @@ import logging
 import time
 from asyncio import Event
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event as ThreadEvent
 
 from voyager_core.catalog import stretches as ledger
@@ -42,6 +42,7 @@ _FAILED_SECONDS = 60.0
 _SWEEP_SECONDS = 3600.0
 _FORGET_SECONDS = 14 * 86_400
 _FULL_SECONDS = 5.0
+_MOST_REMEMBERED = 1000
 _EVERYWHERE = (AuthFailed, ConnectFailed, StorageUnusable, TlsFailed, TooManyConnections)
 
 _AHEAD = "ahead"
@@ -115,6 +116,8 @@ class Prefetcher:
     _under_way: dict[_Key, _Work] = field(default_factory=dict)
     # What is in the spool, with what it was asked for; another request looks again.
     _there: dict[_Key, object] = field(default_factory=dict)
+    # Spans with blocks that came unread: one that is fetched again was damaged, so it is read.
+    _brought: dict[_Key, None] = field(default_factory=dict)
     _failed: dict[_Key, float] = field(default_factory=dict)
     _ahead: list[ledger.OpenRange] = field(default_factory=list)
     _looked_at: float | None = None
@@ -222,7 +225,10 @@ class Prefetcher:
             return
         before = [work.handed_out for work in self._under_way.values()]
         handed_out = Event()
-        future = self.tools.client.start(self._fetch(before, span, handed_out))
+        options = replace(
+            self.tools.options, unread=self.tools.options.unread and key not in self._brought
+        )
+        future = self.tools.client.start(self._fetch(before, span, handed_out, options))
         self._under_way[key] = _Work(span, handed_out, future, mark != _AHEAD)
         self._there[key] = mark
 
@@ -241,7 +247,9 @@ class Prefetcher:
             return False
         return True
 
-    async def _fetch(self, before: list[Event], span: Span, handed_out: Event) -> FetchReport:
+    async def _fetch(
+        self, before: list[Event], span: Span, handed_out: Event, options: FetchOptions
+    ) -> FetchReport:
         # Earlier spans have all connections until they have no more blocks to hand out.
         try:
             for each in before:
@@ -250,7 +258,7 @@ class Prefetcher:
                 self.tools.client.pool,
                 self.tools.spool,
                 span,
-                self.tools.options,
+                options,
                 handed_out=handed_out,
             )
         finally:
@@ -280,11 +288,18 @@ class Prefetcher:
                 failed.append((*key, _kind(error), str(error)))
             else:
                 self.stats.spans += report.fetched > 0
+                if report.unread and report.fetched:
+                    self._remember(key)
                 self._typical_bytes = max(1, report.block_bytes)
                 self._full_until = 0.0
                 self.stats.wire_bytes += report.wire_bytes
                 logger.info("%s: %d lines, %d bytes", work.span, report.lines, report.wire_bytes)
         report_failures(self.tools.conn, failed)
+
+    def _remember(self, key: _Key) -> None:
+        self._brought[key] = None
+        if len(self._brought) > _MOST_REMEMBERED:
+            del self._brought[next(iter(self._brought))]
 
     def _make_room(self, asked: list[Demand], error: SpoolFull, *, urgent: bool) -> None:
         """Gives up a span that was fetched ahead for one that is waited for, else pauses."""

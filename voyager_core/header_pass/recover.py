@@ -189,7 +189,7 @@ def _recover(
         fetched.span,
         stored=stored.stored,
         refused=not stored.stored,
-        fetched_lines=fetched.report.lines,
+        fetched_lines=fetched.report.lines or parsed.stats["lines"],
         lines=parsed.stats["lines"],
         kept=parsed.stats["kept"],
         rejected=rejects_of(parsed),
@@ -268,6 +268,7 @@ def _parse(
     """Returns the files of the lines that the span was made of, by the owners of then."""
     owners = owners_of_range(tools.conn, stale.range_id)
     if not stale.owner and missing:
+        fetched = tools.whole(stale.range_id, fetched)
         there = (without_numbers(block, missing) for block in fetched.blocks())
         return parse_span(fetched.span, there, groups=owners, now=tools.clock())
     if not stale.owner:
@@ -278,6 +279,7 @@ def _parse(
             now=tools.clock(),
             again=lambda: tools.fetch_again(stale.range_id, fetched.span),
         )
+    fetched = tools.whole(stale.range_id, fetched)
     gone = removed_owner(tools.conn, stale.owner)
     lines: Iterator[bytes] = iter(())
     if gone is not None:

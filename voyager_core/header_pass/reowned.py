@@ -92,6 +92,7 @@ def _read_again(
 ) -> SpanOutcome:
     owners = {**owners_of_range(tools.conn, place.range_id), gone.name: gone.priority}
     now = tools.clock()
+    fetched = tools.whole(place.range_id, fetched)
     left = (left_to(voyager_native.inflate(block), gone, owners) for block in fetched.blocks())
     parsed = parse_span(fetched.span, left, groups=groups, now=now)
     reason, rejected = PREFIX + gone.name, rejects_of(parsed)

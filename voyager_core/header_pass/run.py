@@ -26,7 +26,13 @@ from voyager_core.header_pass.build import build_span
 from voyager_core.header_pass.fetch import FetchedSpan
 from voyager_core.header_pass.late import AGAIN_AFTER, LATE_NUMBERS, holes_in, keep_open
 from voyager_core.header_pass.parse import ParsedSpan, parse_span
-from voyager_core.header_pass.tools import PassTools, SpanOutcome, Stage, StretchReport
+from voyager_core.header_pass.tools import (
+    TIMES_AGAIN,
+    PassTools,
+    SpanOutcome,
+    Stage,
+    StretchReport,
+)
 from voyager_core.header_pass.wait import FetcherGone
 from voyager_core.nntp.errors import (
     AuthFailed,
@@ -187,7 +193,7 @@ def _index(
         open_range, fetched.span, fetched_lines=report.lines, block_bytes=report.block_bytes
     )
     if tools.stage == Stage.FETCH:
-        return outcome
+        return replace(outcome, fetched_lines=fetched.count_lines())
     span = shown_part(tools, open_range, fetched)
     if span is None:
         fetched.release()
@@ -201,13 +207,14 @@ def _index(
     )
     rejected = rejects_of(parsed)
     holes: list[tuple[int, int]] = []
-    if report.holes and tools.asks_again:
+    if (report.holes or report.unread) and tools.asks_again:
         newest = fetched.blocks(since=open_range.newest - LATE_NUMBERS + 1)
         holes = holes_in(span, newest, newest=open_range.newest)
         parsed = keep_open(parsed, holes)
     outcome = replace(
         outcome,
         span=span,
+        fetched_lines=parsed.stats["lines"] if report.unread else report.lines,
         lines=parsed.stats["lines"],
         kept=parsed.stats["kept"],
         rejected=rejected,
@@ -242,8 +249,7 @@ def shown_part(tools: PassTools, open_range: OpenRange, fetched: FetchedSpan) ->
     span = fetched.span
     if span.high < open_range.newest or tools.hole_patience_seconds <= 0:
         return span
-    infos = tools.spool.infos(span, server=tools.server)
-    last = max((info.facts.last_number or 0 for info in infos), default=0)
+    last = fetched.last_number()
     if last >= span.high:
         return span
     if last >= span.low:
@@ -263,8 +269,9 @@ def parse_fetched(
 ) -> ParsedSpan:
     """Returns the files of a fetched span, or of its first part.
 
-    A block that does not inflate, although it did when it was fetched, is fetched anew once;
-    if the new one does not either, it is counted as undecodable and the span goes on.
+    A block that does not inflate, although it did when it was fetched, is fetched anew once, and
+    one that came unread until it was read when it came; if the new one does not inflate either, it
+    is counted as undecodable and the span goes on.
 
     Args:
         fetched: the span's blocks.
@@ -277,10 +284,14 @@ def parse_fetched(
         VoyagerError: what fetching raises.
     """
     parsed = parse_span(span, fetched.blocks(), groups=groups, now=now)
-    if not parsed.errors:
-        return parsed
-    logger.warning("%s: %s; fetching that again", span, "; ".join(parsed.errors[:3]))
-    parsed = parse_span(span, again().blocks(), groups=groups, now=now)
+    for _ in range(TIMES_AGAIN):
+        if not parsed.errors:
+            return parsed
+        logger.warning("%s: %s; fetching that again", span, "; ".join(parsed.errors[:3]))
+        fetched = again()
+        parsed = parse_span(span, fetched.blocks(), groups=groups, now=now)
+        if not fetched.report.unread:
+            break
     if parsed.errors:
         logger.warning("%s: %s; counted as undecodable", span, "; ".join(parsed.errors[:3]))
     return parsed

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from math import fsum
@@ -18,6 +18,9 @@ from voyager_core.header_pass.fetch import FetchedSpan, FetchOptions, fetch_span
 from voyager_core.header_pass.wait import SpanWaiter, fetcher_lives
 from voyager_core.nntp.client import NewsClient
 from voyager_core.storage.spool import Spool
+
+# A fetcher reads what it brings for the second time; one that has just started knows no first time.
+TIMES_AGAIN = 2
 
 
 def _nothing(*_: object) -> None:
@@ -101,8 +104,21 @@ class PassTools:
             VoyagerError: see `fetch`, and what fetching raises.
         """
         self.spool.discard(span, _inflates)
-        with self.fetch([range_id], [span]) as again:
+        options = replace(self.options, unread=False)
+        with replace(self, options=options).fetch([range_id], [span]) as again:
             return next(again)
+
+    def whole(self, range_id: int, fetched: FetchedSpan) -> FetchedSpan:
+        """Returns a span whose blocks all inflate; those that came unread are looked through.
+
+        Raises:
+            VoyagerError: see `fetch`, and what fetching raises.
+        """
+        for _ in range(TIMES_AGAIN):
+            if not fetched.report.unread or not self.spool.discard(fetched.span, _inflates):
+                break
+            fetched = self.fetch_again(range_id, fetched.span)
+        return fetched
 
     def fetch(
         self, range_ids: Sequence[int], spans: Sequence[Span]

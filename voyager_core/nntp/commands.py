@@ -16,7 +16,7 @@ CAPABILITIES = Request(
 """Asked before the login, of whoever answers there."""
 
 
-def overview_request(verb: str, low: int, high: int) -> Request:
+def overview_request(verb: str, low: int, high: int, *, unread: bool = False) -> Request:
     """Returns the command for the overview of article numbers: XOVER, OVER or XZVER."""
     asked = high - low + 1
     shown = f"{verb} {low}-{high}"
@@ -26,6 +26,7 @@ def overview_request(verb: str, low: int, high: int) -> Request:
         BodyForm.OVERVIEW,
         frozenset({224}),
         compressed=verb == "XZVER",
+        unread=unread,
         limits=Limits(
             text_bytes=max(64 << 20, asked * _LINE_BYTES),
             # A server that ignores the range would send the whole group.

@@ -2,11 +2,12 @@
 
 A frame is fed bytes until it hands back what follows its end. The end of a compressed
 body is found by inflating it: the compressed bytes may hold `.CRLF` anywhere, and the
-terminator is inside the stream on some servers and behind it on others.
+terminator is inside the stream on some servers and behind it on others. Where it is known to be
+behind, a long body may be taken unread: whoever inflates it finds out whether it is whole.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from isal import isal_zlib
@@ -15,6 +16,10 @@ from voyager_core.nntp.errors import Garbage, WrongOverview
 from voyager_core.nntp.inflating import Encoding, Inflater
 
 TERMINATOR = b".\r\n"
+# Bodies up to this size are always read; of longer ones at least so much.
+READ_BYTES = 64 << 10
+# Only a checksum tells afterwards whether a stream that was taken unread is whole.
+_WITH_CHECKSUM = frozenset({Encoding.ZLIB, Encoding.GZIP})
 _NUMBER = re.compile(rb"(\d{1,20})\t")
 # As much of a line as its article number can take: twenty digits and a tab.
 _SNIFF = 21
@@ -47,6 +52,9 @@ class Body:
         text_bytes: size of the text, the terminator not counted.
         wire_bytes: bytes received for this body.
         compressed: whether the server compressed it.
+        terminator_behind: whether the terminator came behind a stream with a checksum.
+        unread: whether the stream was not inflated to its end: lines, last number and size of the
+            text are not known.
     """
 
     data: bytes
@@ -57,6 +65,8 @@ class Body:
     text_bytes: int
     wire_bytes: int
     compressed: bool
+    terminator_behind: bool = False
+    unread: bool = False
 
 
 class LineMeter:
@@ -261,8 +271,19 @@ class PlainOverviewFrame:
 class CompressedFrame:
     """One zlib, gzip or raw deflate stream, its terminator inside or behind it."""
 
-    def __init__(self, encoding: Encoding, limits: Limits) -> None:
+    def __init__(self, encoding: Encoding, limits: Limits, *, unread: bool = False) -> None:
+        """Begins a body.
+
+        Args:
+            encoding: how it is compressed.
+            limits: what it may grow to.
+            unread: the terminator is behind the stream; only the beginning need be read.
+        """
         self._encoding = encoding
+        self._limits = limits
+        self._may_skip = unread and encoding in _WITH_CHECKSUM
+        self._skips = False
+        self._tail = b""
         self._inflater = Inflater(encoding)
         self._meter = LineMeter(limits)
         self._pieces: list[bytes] = []
@@ -275,7 +296,11 @@ class CompressedFrame:
         Raises:
             Garbage: the stream is damaged, or neither ends in a terminator nor is followed by one.
         """
+        self._skips = self._may_skip and self._behind is None and self._wire >= READ_BYTES
         self._wire += len(data)
+        self._tail = (self._tail + data[-3:])[-3:]
+        if self._skips:
+            return self._skip(data)
         if self._behind is None:
             for text in self._inflater.feed(data):
                 self._meter.feed(text)
@@ -289,6 +314,14 @@ class CompressedFrame:
         if self._meter.ends_in_terminator:
             return self._finish(self._behind)
         return self._terminator_behind()
+
+    def _skip(self, data: bytes) -> bytes | None:
+        """Takes bytes unread; the server sends nothing after the terminator before it is asked."""
+        self._pieces.append(data)
+        if self._wire > self._limits.text_bytes:
+            msg = f"the reply has more than {self._limits.text_bytes} bytes"
+            raise Garbage(msg)
+        return b"" if self._tail == TERMINATOR else None
 
     def _terminator_behind(self) -> bytes | None:
         behind = self._behind or b""
@@ -310,10 +343,32 @@ class CompressedFrame:
 
     def body(self) -> Body:
         """Returns the stream as received, without a terminator behind it."""
+        if self._skips:
+            # Taken off before the pieces are joined, since a block has megabytes.
+            surplus = len(TERMINATOR)
+            while surplus:
+                last = self._pieces.pop()
+                if len(last) > surplus:
+                    self._pieces.append(last[:-surplus])
+                surplus = max(0, surplus - len(last))
+            return Body(
+                data=b"".join(self._pieces),
+                encoding=self._encoding,
+                lines=0,
+                first_number=self._meter.first_number,
+                last_number=None,
+                text_bytes=0,
+                wire_bytes=self._wire,
+                compressed=True,
+                terminator_behind=True,
+                unread=True,
+            )
         data = b"".join(self._pieces)
-        return metered_body(
+        body = metered_body(
             data, self._encoding, self._meter, wire_bytes=self._wire, compressed=True
         )
+        inside = self._meter.ends_in_terminator
+        return replace(body, terminator_behind=not inside and self._encoding in _WITH_CHECKSUM)
 
 
 def metered_body(

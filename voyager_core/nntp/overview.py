@@ -58,6 +58,8 @@ class OverviewBlock:
         wire_bytes: bytes received for it.
         stray_lines: lines with a number outside the range, when few enough to be left in (the
             engine counts and rejects them); 0 when the ends of the block gave no reason to look.
+        unread: only the beginning was inflated: whether the stream is whole, its lines, last number
+            and size of the text are not known.
     """
 
     group: str
@@ -71,6 +73,7 @@ class OverviewBlock:
     text_bytes: int = 0
     wire_bytes: int = 0
     stray_lines: int = 0
+    unread: bool = False
 
     @property
     def asked(self) -> int:
@@ -90,7 +93,8 @@ def check_block(
 
     Only the number of lines and the first and last article number are looked at. When those
     do not fit, all numbers are: a few stray lines are left to the engine, which rejects them
-    by name, so that one poisoned line cannot hold up a range for ever.
+    by name, so that one poisoned line cannot hold up a range for ever. Of a body that was not
+    read the first number alone has to fit.
 
     Args:
         group: the group that was asked.
@@ -102,6 +106,8 @@ def check_block(
     Raises:
         WrongOverview: the lines belong to another range or are no overview lines.
     """
+    if body.unread:
+        return _unread_block(group, low, high, body, wire_bytes)
     if body.lines == 0 and body.text_bytes == 0:
         return empty_block(group, low, high)
     encoding = body.encoding or Encoding.ZLIB
@@ -126,6 +132,29 @@ def check_block(
         text_bytes=body.text_bytes,
         wire_bytes=body.wire_bytes if wire_bytes is None else wire_bytes,
         stray_lines=stray,
+    )
+
+
+def _unread_block(
+    group: str, low: int, high: int, body: Body, wire_bytes: int | None
+) -> OverviewBlock:
+    first = body.first_number
+    if body.encoding is None or first is None or not low <= first <= high:
+        msg = (
+            f"the overview of {group} {low}-{high} came back with lines from number {first} on; "
+            "it is asked for again on a new connection"
+        )
+        raise WrongOverview(msg)
+    return OverviewBlock(
+        group=group,
+        low=low,
+        high=high,
+        raw=body.data,
+        encoding=body.encoding,
+        lines=0,
+        first_number=first,
+        wire_bytes=body.wire_bytes if wire_bytes is None else wire_bytes,
+        unread=True,
     )
 
 

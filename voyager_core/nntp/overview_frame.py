@@ -35,14 +35,16 @@ _CRC = re.compile(rb"\bp?crc32=[0-9a-fA-F]*?([0-9a-fA-F]{1,8})\b")
 class OverviewFrame:
     """The body of an overview reply, in whatever form it comes."""
 
-    def __init__(self, limits: Limits, *, compressed: bool) -> None:
+    def __init__(self, limits: Limits, *, compressed: bool, unread: Encoding | None = None) -> None:
         """Begins a body.
 
         Args:
             limits: what it may grow to.
             compressed: whether the status line or the command announced a compressed body.
+            unread: a stream of this form may be taken without inflating it.
         """
         self._limits = limits
+        self._unread = unread
         self._compressed = compressed
         self._start = b""
         self._frame: Frame | None = None
@@ -55,7 +57,9 @@ class OverviewFrame:
         """
         if self._frame is None:
             self._start += data
-            self._frame = choose_frame(self._start, self._limits, compressed=self._compressed)
+            self._frame = choose_frame(
+                self._start, self._limits, compressed=self._compressed, unread=self._unread
+            )
             if self._frame is None:
                 return None
             data = self._start
@@ -74,7 +78,9 @@ class OverviewFrame:
         return self._frame.body()
 
 
-def choose_frame(start: bytes, limits: Limits, *, compressed: bool) -> Frame | None:
+def choose_frame(
+    start: bytes, limits: Limits, *, compressed: bool, unread: Encoding | None = None
+) -> Frame | None:
     """Returns the frame for a body that begins with `start`; None = too few bytes to tell.
 
     Digits and a tab are looked for first: `8` followed by some digits is a valid zlib header.
@@ -86,7 +92,9 @@ def choose_frame(start: bytes, limits: Limits, *, compressed: bool) -> Frame | N
     if len(start) < 2 or _DIGITS.fullmatch(start) or _YENC.startswith(start):
         return None
     encoding = encoding_of(start) or (Encoding.RAW if compressed else None)
-    return CompressedFrame(encoding, limits) if encoding else PlainOverviewFrame(limits)
+    if encoding is None:
+        return PlainOverviewFrame(limits)
+    return CompressedFrame(encoding, limits, unread=encoding is unread)
 
 
 class YencFrame:

@@ -148,7 +148,7 @@ class Pool:
         return await self._run(lambda session: session.group_marks(name), name)
 
     async def overview(
-        self, group: str, low: int, high: int, *, plain: bool = False
+        self, group: str, low: int, high: int, *, plain: bool = False, unread: bool = False
     ) -> OverviewBlock:
         """Returns the overview of the article numbers `low … high` (both included).
 
@@ -161,6 +161,7 @@ class Pool:
             plain: ask without compression, on a new connection that is closed afterwards; for
                 a range whose compressed reply is damaged again and again. A form that the
                 account forces is kept.
+            unread: the block may be left unread; see `OverviewBlock.unread`.
 
         Raises:
             GroupGone: the server does not carry the group.
@@ -173,7 +174,9 @@ class Pool:
         if plain and self.account.compress is Compression.AUTO:
             self._drop_idle()
             return await self._run(lambda session: self._plain_overview(session, group, low, high))
-        return await self._run(lambda session: self._overview(session, group, low, high), group)
+        return await self._run(
+            lambda session: self._overview(session, group, low, high, unread=unread), group
+        )
 
     async def article(self, message_id: str) -> bytes:
         """Returns an article, head and body, without doubled dots.
@@ -230,9 +233,11 @@ class Pool:
         for end in ends:
             end.cancel()
 
-    async def _overview(self, session: Session, group: str, low: int, high: int) -> OverviewBlock:
+    async def _overview(
+        self, session: Session, group: str, low: int, high: int, *, unread: bool
+    ) -> OverviewBlock:
         try:
-            block = await session.overview(group, low, high)
+            block = await session.overview(group, low, high, unread=unread)
         except Garbage as error:
             form = session.compression
             damaged = form is not None and not isinstance(error, WrongOverview)

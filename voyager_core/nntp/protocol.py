@@ -8,10 +8,14 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from voyager_core.nntp.errors import Cut, Garbage, TransientNewsFailure, UnusableName
 from voyager_core.nntp.framing import TERMINATOR, Body, Frame, Limits, TextFrame
 from voyager_core.nntp.overview_frame import OverviewFrame
+
+if TYPE_CHECKING:
+    from voyager_core.nntp.inflating import Encoding
 
 # RFC 3977 §3.1: 512 octets with the line end; servers send longer texts all the same.
 MAX_STATUS_BYTES = 4096
@@ -41,6 +45,8 @@ class Request:
         body_codes: status codes that a body follows.
         compressed: the body is compressed without a marker in the status line (XZVER).
         limits: what the body may grow to.
+        unread: a compressed body may be taken without inflating it, where a reply on the same
+            connection has shown that the terminator comes behind the stream.
     """
 
     line: bytes = field(repr=False)
@@ -49,6 +55,7 @@ class Request:
     body_codes: frozenset[int] = frozenset()
     compressed: bool = False
     limits: Limits = field(default_factory=Limits)
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,8 @@ class ReplyReader:
         self._frame: Frame | None = None
         self._dot_skipped = False
         self._secrets: tuple[str, ...] = ()
+        # The form of a body that was read and had its terminator behind the stream.
+        self._behind: Encoding | None = None
 
     def hide(self, *secrets: str) -> None:
         """Names what no message may show, whatever the server repeats."""
@@ -186,7 +195,11 @@ class ReplyReader:
         # message-id, which a poster chose.
         marked = _MARKER.search(text) is not None
         if request.form is BodyForm.OVERVIEW:
-            return OverviewFrame(request.limits, compressed=marked or request.compressed)
+            return OverviewFrame(
+                request.limits,
+                compressed=marked or request.compressed,
+                unread=self._behind if request.unread else None,
+            )
         if request.form is BodyForm.LIST and marked:
             return OverviewFrame(request.limits, compressed=True)
         return TextFrame(request.limits)
@@ -194,7 +207,9 @@ class ReplyReader:
     def _finish(self) -> Reply:
         code, text = self._status or (0, "")
         body = self._frame.body() if self._frame else None
-        self._asked.popleft()
+        asked = self._asked.popleft()
+        if body is not None and asked.form is BodyForm.OVERVIEW:
+            self._behind = body.encoding if body.terminator_behind else None
         self._status = self._frame = None
         self._dot_skipped = False
         return Reply(code, text, body)

@@ -105,7 +105,7 @@ class Session:
         return marks
 
     async def overview(
-        self, group: str, low: int, high: int, *, plain: bool = False
+        self, group: str, low: int, high: int, *, plain: bool = False, unread: bool = False
     ) -> OverviewBlock:
         """Returns the overview of a range, as received.
 
@@ -114,6 +114,7 @@ class Session:
             low: first article number.
             high: last article number.
             plain: agree on no compression, on a connection that has not agreed on any yet.
+            unread: the block may be left unread; see `OverviewBlock.unread`.
 
         Raises:
             GroupGone: the server does not carry the group.
@@ -125,7 +126,7 @@ class Session:
         if self.group != group:
             await self.group_marks(group)
         before = self.connection.received_bytes
-        reply = await self._ask_overview(low, high)
+        reply = await self._ask_overview(low, high, unread=unread)
         if self.compression is Compression.XZVER and reply.code in {500, 501, 503}:
             # It answered the probe but does not know the command after all.
             self._profile.give_up(Compression.XZVER)
@@ -353,11 +354,11 @@ class Session:
             self.connection.start_deflate()
         return taken
 
-    async def _ask_overview(self, low: int, high: int) -> Reply:
+    async def _ask_overview(self, low: int, high: int, *, unread: bool = False) -> Reply:
         if self.compression is Compression.XZVER:
-            return await self._ask(overview_request("XZVER", low, high))
+            return await self._ask(overview_request("XZVER", low, high, unread=unread))
         verb = self._profile.overview_verb or "XOVER"
-        reply = await self._ask(overview_request(verb, low, high))
+        reply = await self._ask(overview_request(verb, low, high, unread=unread))
         if reply.code in {500, 501} and self._profile.overview_verb is None:
             verb = "OVER"
             reply = await self._ask(overview_request(verb, low, high))

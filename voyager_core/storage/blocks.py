@@ -49,6 +49,8 @@ class BlockFacts:
         server: host that it came from; article numbers are per server.
         fetched_at: epoch seconds.
         stray_lines: lines that belong to no number of the block.
+        unread: the block was not inflated when it came; lines, last number and size of the text
+            are not known (`facts.read_facts` tells them).
     """
 
     encoding: str
@@ -59,6 +61,7 @@ class BlockFacts:
     server: str
     fetched_at: int
     stray_lines: int = 0
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from voyager_core.domain.ranges import Span, range_low
 from voyager_core.storage.blocks import FOLDER_SIZE, BlockFolder, BlockInfo, BlockReader
 from voyager_core.storage.errors import BlockMissing, SpoolFull, storage_error
+from voyager_core.storage.facts import read_facts
 from voyager_core.storage.files import write_file
 
 logger = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class Corpus:
         for info in infos:
             try:
                 data = source.read(info)
-                self.blocks.write(info.span, data, info.facts)
+                self.blocks.write(info.span, data, read_facts(data, info.facts))
             except BlockMissing as error:
                 logger.warning("not captured: %s", error)
             except SpoolFull as error:

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from voyager_core.catalog.connect import connect, database_dsn
 from voyager_core.errors import PermanentError, VoyagerError
@@ -92,7 +91,7 @@ def _fetch(  # noqa: PLR0917 - each is needed at each start
             conn=conn,
             client=client,
             spool=spool,
-            options=replace(FetchOptions(), block_size=settings.spool.block_size),
+            options=FetchOptions(block_size=settings.spool.block_size, unread=True),
             reach=REACH,
             shard=shard,
             adjust=adjust,
