@@ -1,17 +1,21 @@
 """CPU of the whole way: news server, spool, header pass, Postgres, driven by Dagster.
 
-    python benches/bench_whole_way.py [--mix boneless] [--ranges 20] [--lines 200000] [--json]
+    python benches/bench_whole_way.py [--mix boneless] [--ranges 20] [--lines 2000000] [--json]
 
 A child process serves made-up overview blocks at next to no cost. Everything else is what
-`voyager up` runs: Postgres, Dagster's code server, webserver and daemon, the API, and one worker
-process a run. From the moment when a newsgroup is added until its last range is done the CPU of
-each kind of process is summed, and compared with inflating the same blocks alone (I).
+`voyager up` runs: Postgres, Dagster's code server, webserver and daemon, the API, the fetcher, and
+one worker process a run. From the moment when a newsgroup is added until its last range is done the
+CPU of each kind of process is summed, and compared with inflating the same blocks alone (I).
+
+Blocks lie in a file (72 bytes a line), so that whole ranges need no memory; `--keep FOLDER` makes
+them once for several measurements.
 """
 
 import argparse
 import asyncio
 import contextlib
 import json
+import mmap
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -21,6 +25,7 @@ import threading
 import time
 import zlib
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +41,8 @@ from voyager_core.supervisor.environment import with_changes
 from voyager_core.supervisor.installation import Installation
 
 BLOCK = 100_000
+_SEARCHED = 1000
+"""Article numbers that are asked for at a time where a date is looked for, at most."""
 PATIENCE_SECONDS = 600
 """Without any range done for this long the bench gives up."""
 TICK = os.sysconf("SC_CLK_TCK")
@@ -44,7 +51,8 @@ KINDS = (
     ("dagster_webserver", "webserver"),
     ("dagster._daemon", "daemon"),
     ("voyager_api", "api"),
-    ("dagster api grpc", "code server"),
+    ("voyager_core.cli fetch", "fetcher"),
+    ("voyager_assets.code_server", "code server"),
     ("-m dagster api", "code server"),
 )
 RUN_WORKER = "run worker"
@@ -69,30 +77,73 @@ class Served:
     firsts: frozenset[int]
 
 
+class Blocks(Mapping[int, bytes]):
+    """Compressed blocks in a file, by first article number."""
+
+    def __init__(self, folder: Path) -> None:
+        made = json.loads((folder / "blocks.json").read_text())
+        self.group: str = made["group"]
+        self.high: int = made["high"]
+        self._places: dict[int, tuple[int, int]] = {
+            low: (offset, size) for low, offset, size in made["blocks"]
+        }
+        with (folder / "blocks").open("rb") as file:
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __getitem__(self, low: int) -> bytes:
+        """Returns a block."""
+        offset, size = self._places[low]
+        return self._bytes[offset : offset + size]
+
+    def __iter__(self) -> Iterator[int]:
+        """Yields first numbers in order."""
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        """Returns how many blocks there are."""
+        return len(self._places)
+
+
 def main() -> int:
     """Runs the bench and prints its report."""
     options = _options()
-    overview = voyager_native.synthesize_overview(
-        options.mix, options.ranges * options.lines, block_lines=min(BLOCK, options.lines)
-    )
-    size = min(BLOCK, options.lines)
-    blocks = _aligned(overview.blocks, size)
-    unit = sum(voyager_native.inflate_ns(list(blocks.values()), repeats=3)) / 1e9
-    ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(
-        target=serve, args=(theirs, overview.group), daemon=True
-    )
-    server.start()
-    ours.send(blocks)
-    port = ours.recv()
+    # An installed package has its bytecode, which a checkout does not where this is set.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as folder:
-        _, high = _water_marks(blocks)
-        served = Served(overview.group, port, high, server.pid or 0, frozenset(blocks))
+        kept = Path(options.keep or folder, f"{options.mix}-{options.ranges}-{options.lines}")
+        if not (kept / "blocks.json").exists():
+            _say("making blocks")
+            _in_a_process(make_blocks, kept, options.mix, options.ranges, options.lines)
+        blocks = Blocks(kept)
+        unit = inflate_seconds(blocks)
+        ours, theirs = multiprocessing.Pipe()
+        server = multiprocessing.get_context("spawn").Process(
+            target=serve, args=(theirs, kept), daemon=True
+        )
+        server.start()
+        port = ours.recv()
+        served = Served(blocks.group, port, blocks.high, server.pid or 0, frozenset(blocks))
         spent = index(Path(folder), served, options)
-    ours.send(None)
-    server.join(5)
+        ours.send(None)
+        server.join(5)
     report(options, unit, spent)
     return 0
+
+
+def inflate_seconds(blocks: Blocks) -> float:
+    """Returns the CPU of inflating all blocks, of each the least of three times."""
+    return (
+        sum(sum(voyager_native.inflate_ns([block], repeats=3)) for block in blocks.values()) / 1e9
+    )
+
+
+def _in_a_process(function: Callable[..., None], *arguments: object) -> None:
+    """Runs a function in a process of its own, which takes its memory along when it ends."""
+    process = multiprocessing.get_context("spawn").Process(target=function, args=arguments)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(process.exitcode)
 
 
 def _options() -> argparse.Namespace:
@@ -103,35 +154,69 @@ def _options() -> argparse.Namespace:
         "--mix", default="boneless", choices=("boneless", "ath", "modern", "classic")
     )
     parser.add_argument("--ranges", type=int, default=20)
-    parser.add_argument("--lines", type=int, default=200_000, help="article numbers of a range")
-    parser.add_argument("--per-partition", type=int, default=20, help="ranges of one run")
+    parser.add_argument("--lines", type=int, default=2_000_000, help="article numbers of a range")
+    parser.add_argument("--per-partition", type=int, default=64, help="ranges of one stretch")
+    parser.add_argument("--keep", help="folder where blocks are made once and stay")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
 
-def _aligned(blocks: list[bytes], size: int) -> dict[int, bytes]:
-    """Returns blocks that begin where the header pass asks for them, by first number."""
-    lines: dict[int, list[bytes]] = defaultdict(list)
-    found: dict[int, bytes] = {}
+def make_blocks(folder: Path, mix: str, ranges: int, lines: int) -> None:
+    """Writes blocks that begin and end where the header pass asks for them."""
+    size = min(BLOCK, lines)
+    overview = voyager_native.synthesize_overview(mix, ranges * lines, block_lines=size)
+    folder.mkdir(parents=True, exist_ok=True)
+    places: list[tuple[int, int, int]] = []
+    high = 0
+    with (folder / "blocks").open("wb") as file:
+        for low, text in _aligned(overview.blocks, size):
+            high = _last_number(text)
+            packed = zlib.compress(text, 6)
+            places.append((low, file.tell(), len(packed)))
+            file.write(packed)
+    made = {"group": overview.group, "high": high, "blocks": places}
+    (folder / "blocks.json").write_text(json.dumps(made))
+
+
+def _aligned(blocks: Iterable[bytes], size: int) -> Iterator[tuple[int, bytes]]:
+    """Yields first number and text of each aligned block; lines come in the order of numbers."""
+    low, text = 0, b""
     for block in blocks:
-        text = voyager_native.inflate(block)
-        first = int(text[: text.index(b"\t")])
-        last = int(text[text.rstrip(b"\r\n").rfind(b"\n") + 1 :].split(b"\t", 1)[0])
-        low = (first - 1) // size * size + 1
-        if first == low and last == low + size - 1:
-            found[low] = block
-            continue
-        for line in text.splitlines(keepends=True):
-            number = int(line[: line.index(b"\t")])
-            lines[(number - 1) // size * size + 1].append(line)
-    found.update((low, zlib.compress(b"".join(kept), 6)) for low, kept in lines.items())
-    return dict(sorted(found.items()))
+        text += voyager_native.inflate(block)
+        low = low or (_number(text, 0) - 1) // size * size + 1
+        while _last_number(text) >= low + size:
+            end = _end_of(text, low + size - 1)
+            if end:
+                yield low, text[:end]
+            low, text = low + size, text[end:]
+    yield low, text
 
 
-def serve(pipe: multiprocessing.connection.Connection, group: str) -> None:
+def _end_of(text: bytes, high: int) -> int:
+    """Returns where the lines of a text up to a number end."""
+    begin, end = 0, len(text)
+    while begin < end:
+        middle = (begin + end) // 2
+        line = text.rfind(b"\n", 0, middle) + 1
+        if _number(text, line) <= high:
+            begin = text.index(b"\n", middle) + 1
+        else:
+            end = line
+    return begin
+
+
+def _number(text: bytes, line: int) -> int:
+    return int(text[line : text.index(b"\t", line)])
+
+
+def _last_number(text: bytes) -> int:
+    return _number(text, text.rfind(b"\n", 0, len(text) - 1) + 1)
+
+
+def serve(pipe: multiprocessing.connection.Connection, folder: Path) -> None:
     """Serves blocks by their first number until told to stop."""
-    blocks: dict[int, bytes] = pipe.recv()
-    fixed = _fixed_replies(group, *_water_marks(blocks))
+    blocks = Blocks(folder)
+    fixed = _fixed_replies(blocks.group, min(blocks), blocks.high)
 
     async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"200 ready\r\n")
@@ -153,11 +238,6 @@ def serve(pipe: multiprocessing.connection.Connection, group: str) -> None:
     asyncio.run(run())
 
 
-def _water_marks(blocks: dict[int, bytes]) -> tuple[int, int]:
-    last = voyager_native.inflate(blocks[max(blocks)]).rstrip(b"\r\n")
-    return min(blocks), int(last[last.rfind(b"\n") + 1 :].split(b"\t", 1)[0])
-
-
 def _fixed_replies(group: str, low: int, high: int) -> dict[bytes, bytes]:
     name = group.encode()
     return {
@@ -171,11 +251,11 @@ def _fixed_replies(group: str, low: int, high: int) -> dict[bytes, bytes]:
     }
 
 
-def _overview(blocks: dict[int, bytes], argument: bytes) -> bytes:
+def _overview(blocks: Blocks, argument: bytes) -> bytes:
     first, _, end = argument.partition(b"-")
     start, stop = int(first), int(end or first)
     status = b"224 overview [COMPRESS=GZIP]\r\n"
-    if start in blocks and stop > start:
+    if start in blocks and stop - start >= _SEARCHED:
         return status + blocks[start] + b".\r\n"
     # A few lines are asked for when history is planned by date.
     wanted = [
@@ -200,7 +280,6 @@ def index(folder: Path, served: Served, options: argparse.Namespace) -> dict[str
             "catalog": {
                 "range_size": options.lines,
                 "ranges_per_partition": options.per_partition,
-                "settle_after_seconds": 0,
             },
             "spool": {"block_size": min(BLOCK, options.lines), "min_free_bytes": 0},
         },
@@ -212,7 +291,7 @@ def index(folder: Path, served: Served, options: argparse.Namespace) -> dict[str
     meter = Meter(ignored={served.process})
     with Installation(settings, _say, threading.Event()) as running:
         dsn = running.start_database()
-        running.start_services()
+        running.start_services(fetcher=True)
         meter.start()
         with connect(dsn) as conn:
             add_group(conn, group)
@@ -223,7 +302,7 @@ def index(folder: Path, served: Served, options: argparse.Namespace) -> dict[str
 def _wait(running: Installation, conn: Connection, served: Served, ranges: int) -> None:
     done, moved = 0, time.monotonic()
     while done < ranges:
-        running.check()
+        running.keep_running()
         # The last range goes on beyond what there is.
         now = sum(
             row.resume_at > min(row.high, served.high) for row in ranges_of(conn, served.group)
