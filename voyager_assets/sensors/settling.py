@@ -15,6 +15,9 @@ from voyager_core.header_pass.settle import fragments_are_ready
 
 # Releases settle a day after the last change, so an hour more does not matter.
 SETTLING_PAUSE = timedelta(hours=1)
+# The live tail brings new articles every two minutes. While history is indexed, fragments become
+# ready with each range, and a run costs far more than merging the few of half a minute.
+MERGING_PAUSE = timedelta(minutes=2)
 
 
 @dg.sensor(
@@ -22,12 +25,17 @@ SETTLING_PAUSE = timedelta(hours=1)
     job=merge_job,
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Merges cut files as soon as the ranges beside them are read.",
+    description="Merges cut files when the ranges beside them are read, at most every two minutes "
+    "(or as soon as VOYAGER_CATALOG__SETTLE_AFTER_SECONDS allows, where that is less).",
 )
 def fragments_sensor(
     context: dg.SensorEvaluationContext, catalog: Catalog, clock: Clock
-) -> dg.RunRequest | dg.SkipReason:
+) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run when there are fragments that nothing is missing of any more."""
+    pause = min(MERGING_PAUSE, timedelta(seconds=catalog.settle_after_seconds))
+    before = read_time(context.cursor)
+    if before is not None and clock.now() < before + pause:
+        return dg.SkipReason(f"the last merging was less than {pause} ago")
     try:
         require_no_run(context.instance, merge_job.name)
         require_success(context.instance, merge_job.name, clock.now())
@@ -38,7 +46,8 @@ def fragments_sensor(
                 return dg.SkipReason(f"{count_fragments(conn)} fragments wait for their ranges")
     except NotNow as reason:
         return dg.SkipReason(str(reason))
-    return dg.RunRequest(run_key=None)
+    cursor = clock.now().isoformat()
+    return dg.SensorResult(run_requests=[dg.RunRequest(run_key=None)], cursor=cursor)
 
 
 @dg.sensor(
@@ -70,6 +79,15 @@ def settling_sensor(
         return dg.SkipReason(f"the last settling was less than {pause} ago")
     cursor = json.dumps({"state": state, "at": clock.now().isoformat()})
     return dg.SensorResult(run_requests=[dg.RunRequest(run_key=None)], cursor=cursor)
+
+
+def read_time(cursor: str | None) -> datetime | None:
+    """Returns the time of the last request; None when the cursor has none."""
+    try:
+        at = datetime.fromisoformat(cursor or "")
+    except ValueError:
+        return None
+    return None if at.tzinfo is None else at
 
 
 def catalog_state(conn: Connection) -> str | None:

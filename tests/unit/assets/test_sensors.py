@@ -1,11 +1,12 @@
 """Sensors on a real catalog: what they ask for, and why they hold back."""
 
+from contextlib import contextmanager
 from datetime import timedelta
 
 import dagster as dg
 import pytest
 
-from tests.support.indexing import NOW, indexer
+from tests.support.indexing import GROUP, NOW, Group, indexer, uploads
 from voyager_assets.partitions import add_stretches
 from voyager_assets.resources import Catalog
 from voyager_assets.sensors.history import history_sensor
@@ -235,6 +236,39 @@ def test_settling_pauses_an_hour_with_the_usual_settings(instance, it):
     assert "less than 1:00:00 ago" in data.skip_message
     it.now += timedelta(minutes=2)
     assert tick(settling_sensor, instance, it.resources(), first.cursor).run_requests
+
+
+@contextmanager
+def cut_files(database, tmp_path, instance):
+    """Yields an indexer with files that the ends of ranges cut, long after the last article."""
+    with indexer(database, tmp_path, [Group(GROUP, uploads(1, 1200, parts=60))]) as it:
+        it.run(instance, "history", keys=it.plan())
+        it.now += timedelta(days=10_000)
+        yield it
+
+
+@pytest.mark.parametrize(
+    ("settle_after_seconds", "pause_seconds"), [(86_400, 120), (60, 60), (0, 0)]
+)
+def test_merging_pauses_between_runs(
+    instance, database, tmp_path, settle_after_seconds, pause_seconds
+):
+    with cut_files(database, tmp_path, instance) as it:
+        it.settle_after_seconds = settle_after_seconds
+        first = tick(fragments_sensor, instance, it.resources())
+        assert len(first.run_requests) == 1
+        if pause_seconds:
+            it.now += timedelta(seconds=pause_seconds - 1)
+            data = tick(fragments_sensor, instance, it.resources(), first.cursor)
+            assert "the last merging was less than" in data.skip_message
+            it.now += timedelta(seconds=1)
+        assert tick(fragments_sensor, instance, it.resources(), first.cursor).run_requests
+
+
+@pytest.mark.parametrize("cursor", ["", "never", "[1]", "2025-01-02"])
+def test_a_strange_cursor_of_merging_counts_as_none(instance, database, tmp_path, cursor):
+    with cut_files(database, tmp_path, instance) as it:
+        assert tick(fragments_sensor, instance, it.resources(), cursor).run_requests
 
 
 def test_a_strange_cursor_of_settling_counts_as_none(instance, it):
