@@ -34,6 +34,8 @@ from voyager_core.catalog.migrate import migrate
 from voyager_core.catalog.ranges import ranges_of
 from voyager_core.domain.ranges import parse_partition_key
 from voyager_core.header_pass.run import index_stretches
+from voyager_core.supervisor import programs
+from voyager_core.supervisor.environment import free_port
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(1200)]
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,18 +155,18 @@ def environment_of(it, folder):
 
 
 @contextmanager
-def daemon(folder):
-    log = folder / "daemon.log"
+def started(log, *command):
+    """Runs a program of Dagster."""
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "dagster._daemon", "run", "-w", str(ROOT / "workspace.yaml")],
+            [sys.executable, "-m", *command],
             cwd=ROOT,
             stdout=output,
             stderr=output,
             start_new_session=True,
         )
         try:
-            yield log
+            yield process
         finally:
             process.send_signal(signal.SIGTERM)
             try:
@@ -172,6 +174,23 @@ def daemon(folder):
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait(10)
+
+
+@contextmanager
+def daemon(folder):
+    """Runs Dagster's daemon with the code server of an installation."""
+    log, workspace = folder / "daemon.log", folder / "workspace.yaml"
+    service = programs.code_server(free_port())
+    port = service.command[service.command.index("--port") + 1]
+    workspace.write_text(
+        f"load_from: [grpc_server: {{host: 127.0.0.1, port: {port}, location_name: voyager}}]\n"
+    )
+    with started(folder / "code.log", *service.command[2:]):
+        event = threading.Event()
+        while not service.is_ready():
+            event.wait(0.1)
+        with started(log, "dagster._daemon", "run", "-w", str(workspace)):
+            yield log
 
 
 def test_sensors_plan_index_and_materialize_by_themselves(platform):
@@ -246,6 +265,70 @@ def test_a_killed_worker_is_replaced_and_no_row_is_missing_or_doubled(platform):
     assert set(keys) <= materialized
 
 
+def test_runs_end_with_their_template_and_the_next_ones_have_another(platform):
+    group = "alt.binaries.template"
+    with psycopg.connect(platform.it.dsn) as lock:
+        lock.execute("lock table release in exclusive mode")
+        keys = platform.add(group)
+        (run,) = platform.wait(lambda: platform.runs(keys), "the run")
+        pid = platform.wait(lambda: pid_of(platform.instance, run.run_id), "the process")
+        template = parent_of(pid)
+        server = parent_of(template)
+        assert "forkserver" in command_of(template)
+        platform.wait(lambda: waiting(platform.it.dsn) & ports_of(pid), "the transaction")
+        os.kill(template, signal.SIGKILL)
+        platform.wait(lambda: not waiting(platform.it.dsn) & ports_of(pid), "the end of the run")
+        platform.wait(
+            lambda: (
+                platform.instance.get_run_by_id(run.run_id).status is dg.DagsterRunStatus.FAILURE
+            ),
+            "the failure",
+        )
+    platform.wait(lambda: platform.is_indexed(keys), "indexing by the second run")
+    platform.wait(
+        lambda: all(each.status in FINISHED for each in platform.runs(keys)), "the second run's end"
+    )
+    second = platform.runs(keys)[1]
+    assert second.status is dg.DagsterRunStatus.SUCCESS
+    (other,) = (each for each in children_of(server) if "forkserver" in command_of(each))
+    assert other != template
+    platform.require_exact(keys)
+
+
+def test_the_template_of_runs_has_one_thread_and_no_polars():
+    """Polars starts threads when it is imported, which a fork would lose."""
+    code = (
+        "import os, sys; import voyager_assets.run_template;"
+        "print(len(os.listdir('/proc/self/task')), 'polars' in sys.modules,"
+        " 'dagster' in sys.modules, 'psycopg2' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["1", "False", "True", "True"]
+
+
+def parent_of(pid):
+    """Returns the parent of a process, 0 when there is no such process."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def children_of(pid):
+    """Returns the processes that a process has started."""
+    entries = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+    return [each for each in entries if parent_of(each) == pid]
+
+
+def command_of(pid):
+    """Returns the command line of a process, nothing when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
 def pid_of(instance, run_id):
     """Returns the process that executes a run, None before it has said so."""
     for entry in instance.all_logs(run_id):
@@ -269,8 +352,9 @@ def waiting(dsn):
 def ports_of(pid):
     """Returns the local TCP ports of a process."""
     links = set()
-    for entry in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(OSError):
-            links.add(str(entry.readlink()))
+    with suppress(OSError):
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                links.add(str(entry.readlink()))
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return {int(each[1].split(":")[1], 16) for each in lines if f"socket:[{each[9]}]" in links}

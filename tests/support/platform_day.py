@@ -39,7 +39,7 @@ VICTIMS = {
     "postgres": "bin/postgres\0-D",
     "dagster-daemon": "dagster._daemon",
     "dagster-webserver": "dagster_webserver",
-    "dagster-code": "dagster\0api\0grpc",
+    "dagster-code": "voyager_assets.code_server",
     "fetcher": "voyager_core.cli\0fetch",
     "api": "voyager_api.server",
     WORKER: WORKER,
@@ -210,7 +210,9 @@ def _pid(voyager: VoyagerUp, victim: str) -> int | None:
     if victim == WORKER:
         servers = [pid for pid, text in found.items() if VICTIMS["dagster-code"] in text]
         workers = [pid for server in servers for pid in _below(tree, server)]
-        return next((pid for pid in workers if "spawn_main" in _command(pid)), None)
+        # The template of the runs comes first, and what is below it is a run.
+        templates = [pid for pid in workers if "forkserver" in _command(pid)]
+        return next((pid for pid in workers for top in templates if pid in tree.get(top, [])), None)
     return next((pid for pid, text in found.items() if VICTIMS[victim] in text), None)
 
 

@@ -29,7 +29,7 @@ def code_server(port: int) -> Service:
     return Service(
         name=CODE_SERVER,
         command=python_program(
-            "dagster", "api", "grpc", "--module-name", f"{ASSETS}.definitions",
+            f"{ASSETS}.code_server", "--module-name", f"{ASSETS}.definitions",
             "--host", "127.0.0.1", "--port", str(port), "--location-name", LOCATION,
             "--use-python-environment-entry-point", "--log-level", "warning",
         ),
