@@ -1,11 +1,13 @@
 """CPU of fetching overview blocks into the spool, against inflating the same blocks alone.
 
     python benches/bench_fetch.py [--blocks 20] [--lines 100000] [--connections 10] [--tls] [--json]
+                                  [--unread]
 
 A child process serves the same compressed block for every range, at next to no cost. The
 fetching process finds each reply's end by inflating it, counts lines, checks numbers, and
 writes the block with its manifest to a fresh spool. Prints CPU seconds of both and their ratio
-(`fetch_to_inflate`), and the rate that one core could sustain.
+(`fetch_to_inflate`), and the rate that one core could sustain. With `--unread` the terminator comes
+behind the stream, and of each connection only the first block is inflated.
 """
 
 import argparse
@@ -32,6 +34,7 @@ from voyager_core.header_pass.fetch import FetchOptions, fetch_span
 from voyager_core.nntp.account import NewsAccount
 from voyager_core.nntp.inflating import Encoding, Inflater
 from voyager_core.nntp.pool import Pool
+from voyager_core.storage.facts import read_facts
 from voyager_core.storage.spool import Spool
 
 GROUP = "alt.binaries.test"
@@ -69,7 +72,12 @@ def made_text(low: int, count: int) -> bytes:
 
 
 def renumbering_server(
-    pipe: multiprocessing.connection.Connection, low: int, count: int, certificate: str | None
+    pipe: multiprocessing.connection.Connection,
+    low: int,
+    count: int,
+    certificate: str | None,
+    *,
+    behind: bool,
 ) -> None:
     """Serves one block per range of a span; all were made before the first connection."""
 
@@ -107,7 +115,9 @@ def renumbering_server(
         body = text.replace(b"%d\t" % low, b"%d\t" % start, 1)
         head, _, last = body.removesuffix(b"\r\n").rpartition(b"\r\n")
         last = b"%d\t" % (start + count - 1) + last.split(b"\t", 1)[1]
-        blocks[start] = zlib.compress(head + b"\r\n" + last + b"\r\n.\r\n", 1)
+        dot = b".\r\n"
+        body = head + b"\r\n" + last + b"\r\n"
+        blocks[start] = zlib.compress(body, 1) + dot if behind else zlib.compress(body + dot, 1)
     asyncio.run(serve())
 
 
@@ -128,8 +138,10 @@ def fetch(port: int, spool: Spool, span: Span, options: argparse.Namespace) -> t
 
     async def run() -> int:
         async with Pool(NewsAccount.from_url(url)) as pool:
-            report = await fetch_span(pool, spool, span, FetchOptions(options.lines))
-            assert report.lines == span.size, report
+            report = await fetch_span(
+                pool, spool, span, FetchOptions(options.lines, unread=options.unread)
+            )
+            assert report.holes == 0, report
             return report.wire_bytes
 
     started = time.process_time()
@@ -163,6 +175,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--connections", type=int, default=10)
     parser.add_argument("--tls", action="store_true")
+    parser.add_argument("--unread", action="store_true", help="inflate no more than is needed")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     low = 5_000_000_000 // options.lines * options.lines + 1
@@ -172,7 +185,10 @@ def main() -> None:
         ours, theirs = multiprocessing.Pipe()
         context = multiprocessing.get_context("spawn")
         server = context.Process(
-            target=renumbering_server, args=(theirs, low, options.lines, certificate), daemon=True
+            target=renumbering_server,
+            args=(theirs, low, options.lines, certificate),
+            kwargs={"behind": options.unread},
+            daemon=True,
         )
         server.start()
         ours.send(options.blocks)
@@ -185,7 +201,11 @@ def main() -> None:
         native = inflate_natively(spool, span)
         ours.send(None)
         server.join()
-        text = sum(info.facts.text_bytes for info in spool.infos(span))
+        infos = spool.infos(span)
+        facts = [
+            read_facts(block, i.facts) for i, block in zip(infos, spool.blocks(span), strict=True)
+        ]
+        text = sum(each.text_bytes for each in facts)
     result = {
         "blocks": options.blocks,
         "lines": span.size,
