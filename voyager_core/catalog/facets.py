@@ -1,5 +1,6 @@
 """What the matches of a search are made of: counts by category, newsgroup, state, age and so on."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from voyager_core.domain.completeness import Counted, completeness_of
 
 AGES = (("day", 1), ("week", 7), ("month", 30), ("year", 365))
 """Ages by name with their longest days; what is older is `older`."""
+
+_AGE_NAMES = (*(name for name, _ in AGES), "older")
+_AGE_DAYS = tuple(days for _, days in AGES)
 
 Value = TypeVar("Value", int, str)
 
@@ -81,7 +85,7 @@ def facets_of(conn: Connection, query: SearchQuery) -> Facets:
         groups=_counted(names[number] for number in numbers.elements() if number in names),
         states=_counted("open" if row[2] else "settled" for row in rows),
         ages=_counted(_age(row[3]) for row in rows),
-        completeness=_counted(completeness_of(Counted(*row[4:])).value for row in rows),
+        completeness=_counted(map(completeness_of, (Counted(*row[4:]) for row in rows))),
     )
 
 
@@ -91,4 +95,4 @@ def _counted(values: Iterable[Value]) -> dict[Value, int]:
 
 
 def _age(days: float) -> str:
-    return next((name for name, most in AGES if days <= most), "older")
+    return _AGE_NAMES[bisect_left(_AGE_DAYS, days)]

@@ -5,8 +5,8 @@ announced are no fault (`[61/60]`, the `[00/60]` of an NZB), and what is missing
 good by parity files, whose names state how many blocks they hold (`.vol31+32.par2`).
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Completeness(StrEnum):
@@ -25,9 +25,8 @@ class Completeness(StrEnum):
     INCOMPLETE = "incomplete"
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What was counted of a release.
+class Counted(NamedTuple):
+    """What was counted of a release; a tuple, since the facets of a search make thousands.
 
     Attributes:
         files: files found.
