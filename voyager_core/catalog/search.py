@@ -27,6 +27,9 @@ __all__ = ["SearchPage", "SearchQuery", "find_hits", "releases_of", "search", "w
 MAX_LIMIT = 1_000
 STATEMENT_TIMEOUT_SECONDS = 10.0
 
+MOST_EPISODES = 100
+"""Episodes of a season that are gone through one by one."""
+
 MAX_TERMS = 40
 """Words of one search that the database is asked for; names hold no more."""
 
@@ -127,6 +130,8 @@ def find_hits(
     spans = category_spans(query.categories, where)
     request = Request(terms, where, place_of(query), spans, now=row[0], before=query.before)
     known = statistics_of(conn)
+    if search_ways.asks_for_episodes(request, known):
+        request = replace(request, episodes=_episodes(conn, request.place.season))
     hits = hits_of(request, known)
     ids, names = _newest(conn, hits)
     while (more := further(hits, request, known, len(ids))) is not None:
@@ -183,6 +188,20 @@ def with_words(
         return None
     with catalog_errors("reading names"):
         return _checked(conn, Found(list(release_ids), terms=terms)).ids
+
+
+def _episodes(conn: Connection, season: int | None) -> tuple[int, ...]:
+    """Returns the episodes of a season; none when they are too many to be gone through."""
+    rows = conn.execute(
+        "with recursive present (episode) as ("
+        " select min(r.episode) from release r where r.season = %(season)s"
+        " union all select (select min(r.episode) from release r"
+        "  where r.season = %(season)s and r.episode > present.episode)"
+        " from present where present.episode is not null)"
+        " select episode from present where episode is not null limit %(most)s",
+        {"season": season, "most": MOST_EPISODES + 1},
+    ).fetchall()
+    return () if len(rows) > MOST_EPISODES else tuple(episode for (episode,) in rows)
 
 
 def _newest(conn: Connection, hits: Hits) -> tuple[list[int], list[str]]:

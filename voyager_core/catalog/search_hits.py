@@ -18,13 +18,13 @@ from typing import Any
 
 from voyager_core.catalog import search_ways
 from voyager_core.catalog.search_filters import Place, Where, conjunction
+from voyager_core.catalog.search_lists import lists_of
 from voyager_core.catalog.search_statistics import Statistics
 from voyager_core.catalog.search_ways import (
     Request,
     category_keys,
     first_weeks,
     group_is_rarer,
-    lists_of,
     next_weeks,
     place_key,
     reads_categories,
@@ -50,7 +50,7 @@ class Hits:
     Attributes:
         sql: a query of the `Request.columns` of hits, newest first and at most `Request.most`.
         values: its parameters.
-        way: `index`, `place`, `both`, `weeks` or `walk`.
+        way: `index`, `place`, `both`, `weeks`, `walk` or `episodes`.
         may_lack: whether it may end before the catalog does.
         weeks: the weeks that it looks into, with the releases of all before them.
         has_names: whether hits come with their names.
@@ -77,6 +77,11 @@ def hits_of(request: Request, known: Statistics) -> Hits:
             f"(r.{request.order}, r.release_id)"
             " < (%(before_at)s::timestamptz, %(before_id)s::bigint)"
         )
+    if request.episodes:
+        sql = _through_episodes(request)
+        values = {**where.values, "most": request.most, "reach": request.reach}
+        may_lack = known.releases * share_of_place(request.place, known) > request.reach
+        return Hits(sql, values, "episodes", may_lack)
     weeks = first_weeks(request, known)
     way = search_ways.choose_way(request, known, weeks)
     if way in {"index", "walk", "weeks"}:
@@ -278,6 +283,33 @@ def _through_place(request: Request, known: Statistics, *, with_words: bool) -> 
         parts[of_ranges] = [f"({_listed(request, [*where.words, _RANGES], others)})"]
     # A release may be in two branches of a year.
     joined = (" union " if place.is_year else " union all ").join(parts)
+    return (
+        f"select {request.columns} from ({joined}) as found"
+        " order by at desc, release_id desc limit %(most)s"
+    )
+
+
+def _through_episodes(request: Request) -> str:
+    """By the index of episodes, the newest of each episode of a season merged."""
+    _add_categories(request)
+    where = request.where
+    where.values["each"] = request.reach // (len(request.episodes) + 1)
+    branches = _branches(where, request.place)
+    parts: list[str] = []
+    for at, episode in enumerate(request.episodes):
+        where.values[f"episode_{at}"] = episode
+        one = f"r.season = %(season)s and r.episode = %(episode_{at})s::integer"
+        parts.append(f"({_seen(request, one, end=' limit %(each)s')})")
+    # The order of the index, of which the planner does not know that it is that of the list.
+    parts.append(
+        f"(select {request.columns} from (select {request.fetched},"
+        f" ({conjunction(where.rest)}) as fits from release r"
+        f" where r.season = %(season)s and r.episode is null and {where.bounds}"
+        f" order by r.season desc, r.episode desc, r.{request.order} desc, r.release_id desc"
+        " limit %(each)s) as seen where fits limit %(most)s)"
+    )
+    parts += [f"({_seen(request, one, end=' offset 0')})" for one in branches[1:]]
+    joined = " union all ".join(parts)
     return (
         f"select {request.columns} from ({joined}) as found"
         " order by at desc, release_id desc limit %(most)s"

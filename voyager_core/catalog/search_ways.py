@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from voyager_core.catalog.search_filters import Place, Where
+from voyager_core.catalog.search_lists import INDEX_COST, OTHER_COST, lists_of
 from voyager_core.catalog.search_statistics import Statistics
 from voyager_core.catalog.search_weeks import Weeks, newest_weeks
 from voyager_core.domain.tokens import QueryTerms
@@ -34,12 +35,6 @@ FEW_RELEASES = 200_000
 # What the statistics do not list is rarer than this share.
 _UNLISTED_WORD = 1e-5
 _UNLISTED = 1e-3
-# An entry of the shortest list that is read, of another one that is compared with it, what is found
-# in a longer list by leaping, and a release that lists lead to: it may have to come from the disk.
-_ENTRY_COST = 0.08
-_OTHER_COST = 0.008
-_LEAP_COST = 2.0
-_INDEX_COST = 8.0
 # A release of the newest weeks, one that the index of episodes leads to, and one of its entries.
 _NEAR_COST = 1.7
 _PLACE_COST = 2.0
@@ -64,6 +59,8 @@ _FURTHER = 5
 # What reading lists of words to their ends may cost, where only few releases have all of them.
 _MOST_JOINED = 400_000
 _A_PAGE = 100
+# A walk over fewer releases is as cheap as merging the episodes of a season.
+_FEW_WALKED = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +74,7 @@ class Request:
         spans: category numbers, from and to; none means all.
         now: the time.
         before: time and number of the release after which the list goes on.
+        episodes: the episodes that the season has, where they are gone through one by one.
     """
 
     terms: QueryTerms
@@ -85,6 +83,7 @@ class Request:
     spans: list[tuple[int, int]]
     now: datetime
     before: tuple[datetime, int] | None = None
+    episodes: tuple[int, ...] = ()
 
     @property
     def most(self) -> int:
@@ -193,7 +192,7 @@ def _is_all_cheaper(
     lists = lists_of(shares, known.releases)
     met = max((found + 1) / weeks.releases, _read(request, known))
     of_all = lists.cost + known.releases * met * _NEAR_COST
-    of_some = (lists.cost / known.releases + _OTHER_COST + met * _NEAR_COST) * wanted + _STEP_COST
+    of_some = (lists.cost / known.releases + OTHER_COST + met * _NEAR_COST) * wanted + _STEP_COST
     return of_all <= of_some and may_read_lists(request, known)
 
 
@@ -232,7 +231,7 @@ def reads_categories(request: Request, known: Statistics) -> bool:
         return False
     share = known.within(request.spans)
     words = _product(word_shares(request.terms.required_hashes, known))
-    return words * (1 - share) * _NEAR_COST > share * _OTHER_COST
+    return words * (1 - share) * _NEAR_COST > share * OTHER_COST
 
 
 def _met(request: Request, known: Statistics) -> float:
@@ -245,6 +244,23 @@ def _met(request: Request, known: Statistics) -> float:
     for words in terms.excluded_hashes:
         met *= 1 - _product([min(0.9, known.words.get(word, 0.0)) for word in words])
     return met
+
+
+def asks_for_episodes(request: Request, known: Statistics) -> bool:
+    """Tells whether the newest of each episode of a season are merged.
+
+    The index of episodes has an order in each; a season without words may be most of a catalog.
+    """
+    place, where = request.place, request.where
+    if request.terms.required or place.season is None or place.is_year:
+        return False
+    if place.episode is not None or place.airdate is not None or known.releases < FEW_RELEASES:
+        return False
+    # Another filter than categories may fit none of thousands.
+    if where.conditions or where.groups or where.ages or not request.spans:
+        return False
+    walked = min(request.most / max(share_of_place(place, known), 1e-12), REACH_OF_FILTERS)
+    return walked > _FEW_WALKED < known.releases * share_of_place(place, known)
 
 
 def _is_filtered(request: Request) -> bool:
@@ -260,7 +276,7 @@ def may_read_lists(request: Request, known: Statistics) -> bool:
     shares = word_shares(request.terms.required_hashes, known)
     cost = min(shares) * 0.3
     if _is_filtered(request):
-        cost += _product(shares) * _INDEX_COST
+        cost += _product(shares) * INDEX_COST
     return known.releases * cost <= _MOST_JOINED
 
 
@@ -287,82 +303,32 @@ def choose_way(request: Request, known: Statistics, weeks: Weeks | None = None) 
     lists = lists_of(shares, known.releases)
     is_few = not shares or known.releases * min(shares) <= _MOST_AT_ONCE
     if weeks is not None and len(words) > 1:
-        first = weeks.releases * _OTHER_COST + _STEP_COST
+        first = weeks.releases * OTHER_COST + _STEP_COST
         is_few |= known.releases * min(of_words) * _NEAR_COST * _LARGE_PART <= first
     if shares and (is_few or weeks is None):
-        costs["index"] = lists.cost + known.releases * _product(shares) * _INDEX_COST
+        costs["index"] = lists.cost + known.releases * _product(shares) * INDEX_COST
     if by_place:
         # The words of a title go together, so that their product says too little.
         if words:
-            costs["index"] = known.releases * min(shares) * _INDEX_COST / 2
+            costs["index"] = known.releases * min(shares) * INDEX_COST / 2
         is_bare = not words and not _is_filtered(request)
         costs["place"] = known.releases * series * (_PLACE_ENTRY_COST if is_bare else _PLACE_COST)
     if by_both:
         lists = lists_of(of_words, known.releases, series)
-        costs["both"] = lists.cost + lists.found * _INDEX_COST + _STEP_COST
+        costs["both"] = lists.cost + lists.found * INDEX_COST + _STEP_COST
     met = max(_met(request, known), 1e-12)
     if weeks is not None and not is_few:
         most = known.releases if may_read_lists(request, known) else _most_weeks(request, known)
         looked = min(request.most / met, most, known.releases)
         # The words of a title go together, and its place is only looked for in what has them.
         read = min(of_words) if by_place else _product(of_words)
-        each = _OTHER_COST + read * _NEAR_COST * _MORE_WEEKS
+        each = OTHER_COST + read * _NEAR_COST * _MORE_WEEKS
         costs["weeks"] = lists_of(of_words, looked).cost + each * looked + 2 * _STEP_COST
     # Categories of a search without words have an order of their own to walk by.
     if request.spans and not words:
         met /= max(known.within(request.spans), 1e-12)
     costs["walk"] = min(request.most / met, known.releases, request.reach)
     return min(costs, key=lambda way: costs[way])
-
-
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """Which lists of an index are read.
-
-    Attributes:
-        words: places of the words whose lists are compared; the others are looked for in the
-            releases that these lead to.
-        by_place: whether the list of the place in a series is among them.
-        cost: what reading them costs.
-        found: about how many releases have all of them.
-    """
-
-    words: tuple[int, ...]
-    by_place: bool
-    cost: float
-    found: float
-
-
-def lists_of(shares: Sequence[float], releases: float, series: float | None = None) -> Lists:
-    """Returns the lists that are worth reading, the shortest first.
-
-    To look a release up in a long list costs as much as reading the release, so that the list of
-    a common word is only read when it spares many releases.
-
-    Args:
-        shares: of the words.
-        releases: how many releases there are.
-        series: the share of the place in a series, when its list may be read.
-    """
-    lists = [(share, at) for at, share in enumerate(shares)]
-    if series is not None:
-        lists.append((series, -1))
-    if not lists:
-        return Lists((), by_place=False, cost=releases, found=releases)
-    lists.sort()
-    entries = releases * lists[0][0]
-    cost, found, taken = entries * _ENTRY_COST, entries, [lists[0][1]]
-    for share, at in lists[1:]:
-        # The words of a title go together, wherever in a series.
-        is_apart = at < 0 or taken == [-1]
-        kept = share if is_apart else share**0.5
-        compared = min(entries * _LEAP_COST, releases * share * _OTHER_COST)
-        compared += entries * _ENTRY_COST / 2
-        if (entries if is_apart else found) * (1 - kept) * _INDEX_COST > compared:
-            cost, found = cost + compared, found * kept
-            taken.append(at)
-    words = tuple(sorted(at for at in taken if at >= 0))
-    return Lists(words, -1 in taken, cost, found)
 
 
 def word_shares(words: list[list[int]], known: Statistics) -> list[float]:

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from voyager_core.catalog.search_filters import Place, Where
+from voyager_core.catalog.search_lists import lists_of
 from voyager_core.catalog.search_statistics import Statistics
 from voyager_core.catalog.search_ways import (
     TOTAL_CAP,
     Request,
     choose_way,
     first_weeks,
-    lists_of,
     next_weeks,
     reads_categories,
 )
