@@ -8,7 +8,7 @@
 //! the ids end, and before them.
 
 use super::CodecError;
-use super::bits::{BitWriter, Reader, put_varint, unzigzag, zigzag};
+use super::bits::{BitWriter, MOST_BITS, Reader, put_varint, unzigzag, zigzag};
 use super::column::{Column, cost16};
 
 /// Symbols of a code.
@@ -21,6 +21,9 @@ const MOST_RAW: u8 = 20;
 const LEAST: usize = 16;
 /// What a digit of a segment is longer than its entropy, in sixteenths of a bit: its lane has whole bits.
 const ROUNDING: u64 = 4;
+/// What a size costs at the least scale, in sixteenths of a bit: a normal distribution of deviation d has the entropy
+/// log2(d) + 2.05, and the codes are 0.05 longer. Other distributions cost the same by a code for normal ones.
+const COST: u64 = 69;
 /// Sizes of which the middle and the usual distance from it are taken.
 const SAMPLE: usize = 15;
 
@@ -138,35 +141,43 @@ impl Bell {
         }
         // Eight deviations; the usual distance is two thirds of one.
         let most = 12 * usual;
-        let (mut count, mut sum, mut squares) = (0u64, 0i64, 0u64);
+        let (mut near, mut sum, mut squares) = (0u64, 0i64, 0u64);
         let (mut least, mut greatest) = (most, -most);
         for size in sizes {
             let distance = size - middle;
             let is_near = distance.abs() <= most;
             let distance = if is_near { distance } else { 0 };
-            count += u64::from(is_near);
+            near += u64::from(is_near);
             sum += distance;
             squares += (distance * distance).cast_unsigned();
             least = least.min(distance);
             greatest = greatest.max(distance);
         }
-        let count_wide = u128::from(count.max(1));
+        let near_wide = u128::from(near.max(1));
         let square_of_sum = u128::from(sum.unsigned_abs()).pow(2);
-        let variance = (u128::from(squares) * count_wide).saturating_sub(square_of_sum) * 256
-            / (count_wide * count_wide);
+        let variance = (u128::from(squares) * near_wide).saturating_sub(square_of_sum) * 256
+            / (near_wide * near_wide);
         let scale = scale_of(u64::try_from(variance).unwrap_or(u64::MAX))?;
         let raw = scale / 4;
         // On a grid, so that files of one upload have the same bound.
-        let mean = middle + sum.div_euclid(count.max(1).cast_signed());
+        let mean = middle + sum.div_euclid(near.max(1).cast_signed());
         let grid = 2i64 << raw;
         let half = ((SYMBOLS as u64 / 2) << raw).cast_signed();
         let low = (mean - half + grid / 2).div_euclid(grid) * grid;
-        let frame = Column::framed(sizes, low, (SYMBOLS as u64) << raw);
-        let bell = Self { scale, frame };
-        let listed = (sizes.len() as u64 - count) * Column::LISTED_COST;
+        let radix = (SYMBOLS as u64) << raw;
+        let inside = low..low.saturating_add_unsigned(radix);
+        let all_inside = near == sizes.len() as u64
+            && inside.contains(&(middle + least))
+            && inside.contains(&(middle + greatest));
+        // Nothing is to be listed then.
+        let seen = if all_inside { &[] } else { sizes };
+        let frame = Column::framed(seen, low, radix);
+        let count = sizes.len() as u64;
+        let listed = |some: u64| some * Column::LISTED_COST;
+        let as_bell = (COST + u64::from(scale) * 4) * count + listed(frame.listed_len() as u64);
         let each = cost16(greatest.abs_diff(least)) + ROUNDING;
-        let as_column = each * sizes.len() as u64 + listed;
-        (bell.cost(sizes) < as_column).then_some(bell)
+        let as_column = each * count + listed(count - near);
+        (as_bell < as_column).then_some(Self { scale, frame })
     }
 
     fn codes(&self) -> &'static [Code; SYMBOLS] {
@@ -186,28 +197,26 @@ impl Bell {
             .unwrap_or((SYMBOLS as u64 / 2) << self.raw()) as usize
     }
 
-    /// Sixteenths of a bit for these sizes.
-    fn cost(&self, sizes: &[i64]) -> u64 {
-        let (codes, raw) = (self.codes(), self.raw());
-        let bits: u64 = sizes
-            .iter()
-            .map(|size| u64::from(codes[self.distance(*size) >> raw & (SYMBOLS - 1)].len))
-            .sum();
-        (bits + sizes.len() as u64 * u64::from(raw)) * 16
-            + self.frame.listed_len() as u64 * Column::LISTED_COST
-    }
-
     /// Appends the codes of sizes.
     pub(super) fn put(&self, sizes: &[i64], writer: &mut BitWriter) {
         let (codes, raw) = (self.codes(), self.raw());
         let mask = (1 << raw) - 1;
         writer.reserve(sizes.len() as u64 * u64::from(LONGEST + raw));
-        for size in sizes {
-            let distance = self.distance(*size);
-            let Code { bits, len } = codes[distance >> raw & (SYMBOLS - 1)];
-            let value = u64::from(bits) | ((distance & mask) as u64) << len;
-            writer.put(value, u32::from(len) + raw);
+        for some in sizes.chunks(self.together()) {
+            let (mut word, mut filled) = (0, 0);
+            for size in some {
+                let distance = self.distance(*size);
+                let Code { bits, len } = codes[distance >> raw & (SYMBOLS - 1)];
+                word |= (u64::from(bits) | ((distance & mask) as u64) << len) << filled;
+                filled += u32::from(len) + raw;
+            }
+            writer.put(word, filled);
         }
+    }
+
+    /// Sizes that one word surely has room for.
+    fn together(&self) -> usize {
+        (MOST_BITS / (LONGEST + self.raw())) as usize
     }
 
     /// The first `count` sizes of a body, in order.
@@ -223,29 +232,32 @@ impl Bell {
         let symbols = &SYMBOLS_OF[usize::from(self.scale % 4)];
         let raw = self.raw();
         let mask = (1u64 << raw) - 1;
-        let mut listed = self.frame.listed();
         let low = self.frame.low();
         let bits = body.len() as u64 * 8;
         let mut at = 0u64;
         sizes.clear();
-        sizes.reserve(count);
-        for row in 0..count as u32 {
+        sizes.resize(count, 0);
+        for some in sizes.chunks_mut(self.together()) {
             let end = body.len().saturating_sub((at / 8) as usize);
-            let word = match body[..end].last_chunk() {
+            let mut word = match body[..end].last_chunk() {
                 Some(eight) => u64::from_be_bytes(*eight),
                 None => body[..end]
                     .iter()
                     .fold(0, |word, byte| word << 8 | u64::from(*byte)),
             } >> (at % 8);
-            let found = symbols[(word & ((1 << LONGEST) - 1)) as usize];
-            at += u64::from(found.len) + u64::from(raw);
+            for size in some {
+                let found = symbols[(word & ((1 << LONGEST) - 1)) as usize];
+                let distance = u64::from(found.symbol) << raw | (word >> found.len & mask);
+                let len = u32::from(found.len) + raw;
+                word >>= len;
+                at += u64::from(len);
+                *size = low.wrapping_add_unsigned(distance);
+            }
             if at > bits {
                 return Err(CodecError::Truncated);
             }
-            let distance = u64::from(found.symbol) << raw | (word >> found.len & mask);
-            let size = low.wrapping_add_unsigned(distance);
-            sizes.push(listed.at(row).unwrap_or(size));
         }
+        self.frame.put_listed(sizes);
         Ok(())
     }
 

@@ -203,6 +203,15 @@ impl Column {
         })
     }
 
+    /// Puts the listed values in their rows, of those that are there.
+    pub(super) fn put_listed(&self, values: &mut [i64]) {
+        for (row, value) in &self.exceptions {
+            if let Some(place) = values.get_mut(*row as usize) {
+                *place = *value;
+            }
+        }
+    }
+
     /// A cursor over the listed values, to be asked for every row in order.
     pub(super) fn listed(&self) -> Listed<'_> {
         Listed {
