@@ -40,7 +40,7 @@ from voyager_core.settings import Settings
 from voyager_core.supervisor.environment import with_changes
 from voyager_core.supervisor.installation import Installation
 
-BLOCK = 100_000
+BLOCK = 50_000
 _SEARCHED = 1000
 """Article numbers that are asked for at a time where a date is looked for, at most."""
 PATIENCE_SECONDS = 600

@@ -149,7 +149,7 @@ class OverviewSpool(dg.ConfigurableResource):  # type: ignore[type-arg]
     )
     max_bytes: int = Field(default=10_000_000_000, description="most bytes of waiting blocks")
     min_free_bytes: int = Field(default=1_000_000_000, description="free space that stays free")
-    block_size: int = Field(default=100_000, description="article numbers asked for at a time")
+    block_size: int = Field(default=50_000, description="article numbers asked for at a time")
     max_mbit_per_second: float | None = Field(
         default=None, description="most that one run reads in a second, in Mbit"
     )

@@ -98,7 +98,7 @@ class SpoolSettings(_Section):
         description="most bytes that fetched, not yet indexed blocks may use",
     )
     block_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        default=100_000, description="article numbers asked for in one command"
+        default=50_000, description="article numbers asked for in one command"
     )
     min_free_bytes: Annotated[int, Field(ge=0, le=MOST_BYTES)] = Field(
         default=1_000_000_000, description="fetching stops below this much free space"

@@ -275,15 +275,18 @@ def test_pages_go_by_the_index_of_unsettled_releases(catalog):
     assert "posted_at >= " in condition
 
 
-def test_posts_in_too_many_chunks_are_not_read(catalog, monkeypatch):
+def test_posts_in_too_many_chunks_are_not_read_and_that_is_said(catalog, monkeypatch, caplog):
     ranges = add_ranges(catalog, 2)
     for place, range_id in enumerate(ranges):
         low = place * 1000 + 1
         store(catalog, range_id, low, low + 999, built([release(key) for key in POSTS]))
     assert len(held_of(catalog)) == 6
     # Over all releases, not for each of them.
+    assert not caplog.messages
     monkeypatch.setattr(reposts, "MOST_CHUNKS", 5)
     assert held_of(catalog) == []
+    (said,) = caplog.messages
+    assert "are not told apart: they are in 6 chunks or more with 60 segments" in said
     monkeypatch.setattr(reposts, "MOST_CHUNKS", 6)
     assert len(held_of(catalog)) == 6
     monkeypatch.setattr(reposts, "MOST_SEGMENTS", 59)

@@ -4,6 +4,7 @@ A chunk is known by its place in its table and the transaction that wrote it, so
 read without a lock is rewritten only while it is still there.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from voyager_core.catalog.errors import catalog_errors
 from voyager_core.catalog.months import posting_month
 from voyager_core.catalog.parts import signed, unsigned
 from voyager_core.domain.ranges import Span
+
+logger = logging.getLogger(__name__)
 
 MOST_CHUNKS = 2_000
 """Posts in more chunks are left as they are: nobody posts in so many spans."""
@@ -79,7 +82,18 @@ def held_chunks(conn: Connection, release_keys: Sequence[int]) -> list[HeldChunk
             "limit": MOST_CHUNKS + 1,
         }
         known = conn.execute(_CHUNKS.format("c.segments"), months).fetchall()
-        if len(known) > MOST_CHUNKS or sum(row[-1] for row in known) > MOST_SEGMENTS:
+        segments = sum(row[-1] for row in known)
+        if len(known) > MOST_CHUNKS or segments > MOST_SEGMENTS:
+            logger.warning(
+                "posts of %s in %s are not told apart: they are in %d chunks or more with %d"
+                " segments, and %d with %d are the most",
+                ", ".join(f"{key:016x}" for key in release_keys),
+                releases[0][5],
+                len(known),
+                segments,
+                MOST_CHUNKS,
+                MOST_SEGMENTS,
+            )
             return []
         rows = conn.execute(_CHUNKS.format("c.segments, c.payload"), months).fetchall()
     by_id = {row[0]: row for row in releases}

@@ -37,7 +37,7 @@ TOLERANCE = 0.15
 GATES = ("required", "reached")
 """The tables of the budgets: what must hold, and what a change may not lose again."""
 
-_BLOCK_LINES = 100_000
+_BLOCK_LINES = 50_000
 _THREADS = 2
 
 

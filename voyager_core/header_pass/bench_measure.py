@@ -200,13 +200,28 @@ def peak():
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 before = peak()
 group, files = sys.argv[1], sys.argv[2:]
-indexer = voyager_native.SpanIndexer(group, 0, 0, groups={{group: 1}}, now=1 << 31)
+
+def begin(low):
+    return voyager_native.SpanIndexer(
+        group, low, 0, groups={{group: 1}}, now=1 << 31, limits=voyager_native.SPAN_LIMITS
+    )
+
+def end(indexer):
+    tables = indexer.finish()
+    if "build_span" in globals():
+        files = pl.DataFrame(tables.files)
+        parsed = ParsedSpan(files, pl.DataFrame(), pl.DataFrame(), tables.stats)
+        build_span(parsed, RuleSet(), now=datetime(2030, 1, 1, tzinfo=UTC))
+
+indexer = begin(0)
 for path in files:
     with open(path, "rb") as file:
-        indexer.feed(file.read())
-tables = indexer.finish()
-if "build_span" in globals():
-    parsed = ParsedSpan(pl.DataFrame(tables.files), pl.DataFrame(), pl.DataFrame(), tables.stats)
-    build_span(parsed, RuleSet(), now=datetime(2030, 1, 1, tzinfo=UTC))
+        block = file.read()
+    report = indexer.feed(block)
+    while report.ended_at is not None:
+        end(indexer)
+        indexer = begin(report.ended_at + 1)
+        report = indexer.feed(block, is_begun=True)
+end(indexer)
 print(peak() - before)
 """

@@ -96,13 +96,18 @@ class FetchedSpan:
             for info, block in zip(infos, self.blocks(), strict=True)
         )
 
-    def release(self, *, capture: bool = False) -> int:
+    def release(self, *, since: int | None = None, capture: bool = False) -> int:
         """Gives up the blocks once the span is stored; captured ones move to the corpus.
+
+        Args:
+            since: also the blocks from this number on that a pass left which ended in between.
+            capture: keep them in the corpus.
 
         Returns:
             The bytes freed in the spool.
         """
-        return self._spool.release(self.span, capture=capture)
+        low = self.span.low if since is None else min(since, self.span.low)
+        return self._spool.release(Span(self.span.group, low, self.span.high), capture=capture)
 
 
 @dataclass(slots=True)

@@ -20,7 +20,8 @@ from voyager_core.storage.spool import Spool
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_BLOCK_SIZE = 100_000
+DEFAULT_BLOCK_SIZE = 50_000
+"""The text of a block, some 15 MB, is there beside what a span holds."""
 
 
 class BlockNotFetched(TransientError):  # noqa: N818 - reads as what happened

@@ -1,6 +1,6 @@
 """Overview blocks of a span to files: the engine's work, as polars frames."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -32,6 +32,60 @@ class ParsedSpan:
     errors: tuple[str, ...] = ()
 
 
+LIMITS = voyager_native.SPAN_LIMITS
+"""Files and bytes that a span may hold before it ends early."""
+
+
+def parse_parts(
+    span: Span,
+    blocks: Iterable[bytes],
+    *,
+    groups: Mapping[str, int],
+    now: datetime,
+    limits: tuple[int, int] = LIMITS,
+    is_begun: bool = False,
+) -> Iterator[tuple[Span, ParsedSpan]]:
+    """Yields a span in one part, or in as many as it takes to hold no more than the limits allow.
+
+    Each part follows on the one before. Every line is counted in one of them, and where they end
+    follows from the lines. All others of its frames should be given up before the next one.
+
+    Args:
+        span: the numbers that were asked for.
+        blocks: as received, in order, each read when it is needed.
+        groups: the indexed groups and their priority numbers.
+        now: dates after it are taken as it.
+        limits: files and bytes.
+        is_begun: the part before this span ended in the first block.
+    """
+    low, errors = span.low, list[str]()
+    indexer = _indexer(span, low, groups, now, limits)
+    for block in blocks:
+        report = indexer.feed(block, is_begun=is_begun)
+        is_begun = False
+        while report.ended_at is not None:
+            yield Span(span.group, low, report.ended_at), _parsed(span.group, indexer, errors)
+            low, errors = report.ended_at + 1, []
+            indexer = _indexer(span, low, groups, now, limits)
+            report = indexer.feed(block, is_begun=True)
+        if report.error:
+            errors.append(report.error)
+    yield Span(span.group, low, span.high), _parsed(span.group, indexer, errors)
+
+
+def _indexer(
+    span: Span, low: int, groups: Mapping[str, int], now: datetime, limits: tuple[int, int]
+) -> voyager_native.SpanIndexer:
+    return voyager_native.SpanIndexer(
+        span.group,
+        low,
+        span.high,
+        groups=dict(groups),
+        now=int(now.timestamp()),
+        limits=limits,
+    )
+
+
 def parse_span(
     span: Span,
     blocks: Iterable[bytes],
@@ -40,7 +94,7 @@ def parse_span(
     now: datetime,
     keep_articles: bool = False,
 ) -> ParsedSpan:
-    """Returns the files of a span.
+    """Returns the files of a span, whatever it holds.
 
     Nothing in a block is an error: what the engine does not understand is counted.
 
@@ -82,6 +136,10 @@ def parse_blocks(
         keep_articles=keep_articles,
     )
     errors = [report.error for block in blocks if (report := indexer.feed(block)).error]
+    return _parsed(group, indexer, errors)
+
+
+def _parsed(group: str, indexer: voyager_native.SpanIndexer, errors: Iterable[str]) -> ParsedSpan:
     tables = indexer.finish()
     files = pl.DataFrame(tables.files).with_columns(group=pl.lit(group))
     articles = empty(ARTICLES) if tables.articles is None else pl.DataFrame(tables.articles)

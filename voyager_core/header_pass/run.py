@@ -1,8 +1,9 @@
 """Index ranges: fetch, parse, build and store, one span at a time, from where the ledger stands.
 
-Every span is stored in one transaction that begins at its range's resume point. Whatever ends a
-pass, the next one asks the ledger and goes on from there; two passes over the same range do no
-harm, since the slower one's spans are refused.
+Every span is stored in one transaction that begins at its range's resume point. One that would
+hold more than memory allows is indexed in parts, each a span by itself. Whatever ends a pass, the
+next one asks the ledger and goes on from there; two passes over the same range do no harm, since
+the slower one's spans are refused.
 """
 
 import logging
@@ -25,7 +26,7 @@ from voyager_core.errors import PermanentError, VoyagerError
 from voyager_core.header_pass.build import build_span
 from voyager_core.header_pass.fetch import FetchedSpan
 from voyager_core.header_pass.late import AGAIN_AFTER, LATE_NUMBERS, holes_in, keep_open
-from voyager_core.header_pass.parse import ParsedSpan, parse_span
+from voyager_core.header_pass.parse import ParsedSpan, parse_parts, parse_span
 from voyager_core.header_pass.tools import (
     TIMES_AGAIN,
     PassTools,
@@ -123,13 +124,15 @@ def index_stretches(
                 for each in ledger.open_ranges(tools.conn, group, index)
                 if each.range_id not in failed
             ]
-            mine = [each for each in mine if not each.refused]
+            mine = [
+                replace(each, refused=False) for each in mine if each.stored or not each.refused
+            ]
             mine.extend(index_ranges(tools, left))
         yield StretchReport(group, index, mine)
 
 
 def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[SpanOutcome]:
-    """Indexes one span of each range, from its resume point on; yields what became of each.
+    """Indexes each range, from its resume point on; yields what became of each.
 
     Raises:
         VoyagerError: see `index_stretches`.
@@ -141,19 +144,23 @@ def index_ranges(tools: PassTools, ranges: Sequence[OpenRange]) -> Iterator[Span
     with tools.fetch(ids, spans) as fetcher:
         for open_range, span in zip(ranges, spans, strict=True):
             tools.before_span()
+            outcome: SpanOutcome | None = None
             try:
                 with unforeseen(span):
-                    outcome = _index(tools, open_range, next(fetcher), groups)
+                    for part in _index(tools, open_range, next(fetcher), groups):
+                        outcome = part if outcome is None else outcome.followed_by(part)
             except VoyagerError as error:
                 if is_everywhere(error):
                     raise
-                if isinstance(error, BlockMissing) and was_stored_meanwhile(tools, open_range):
-                    outcome = SpanOutcome(open_range, span, refused=True)
+                at = span.low if outcome is None else outcome.span.high + 1
+                outcome = replace(outcome or SpanOutcome(open_range, span), span=span)
+                if isinstance(error, BlockMissing) and was_stored_meanwhile(tools, open_range, at):
+                    outcome = replace(outcome, refused=True)
                 else:
                     note_failure(tools, open_range.range_id, span, error)
-                    outcome = SpanOutcome(open_range, span, error=error)
+                    outcome = replace(outcome, error=error)
             ended = time.process_time()
-            outcome = replace(outcome, cpu_seconds=ended - started)
+            outcome = replace(outcome or SpanOutcome(open_range, span), cpu_seconds=ended - started)
             started = ended
             tools.after_span(outcome)
             yield outcome
@@ -187,34 +194,53 @@ def is_everywhere(error: BaseException | None) -> bool:
 
 def _index(
     tools: PassTools, open_range: OpenRange, fetched: FetchedSpan, groups: Mapping[str, int]
-) -> SpanOutcome:
+) -> Iterator[SpanOutcome]:
+    """Yields what became of a span: of its one part, or of each as far as they are stored."""
     report = fetched.report
-    outcome = SpanOutcome(
+    whole = SpanOutcome(
         open_range, fetched.span, fetched_lines=report.lines, block_bytes=report.block_bytes
     )
     if tools.stage == Stage.FETCH:
-        return replace(outcome, fetched_lines=fetched.count_lines())
+        yield replace(whole, fetched_lines=fetched.count_lines())
+        return
     span = shown_part(tools, open_range, fetched)
     if span is None:
         fetched.release()
-        return outcome
-    parsed = parse_fetched(
-        fetched,
-        span,
-        groups=groups,
-        now=tools.clock(),
-        again=lambda: tools.fetch_again(open_range.range_id, fetched.span),
-    )
+        yield whole
+        return
+    read = 0
+    for part, parsed in _parsed_parts(tools, open_range, fetched, span, groups):
+        outcome = _store_part(tools, open_range, fetched, part, parsed)
+        del parsed
+        read += outcome.lines
+        yield replace(
+            outcome,
+            fetched_lines=read if report.unread else report.lines,
+            block_bytes=report.block_bytes,
+        )
+        if outcome.refused:
+            return
+    if tools.stage == Stage.STORE:
+        # A block with numbers that will be asked for again must not be found on disk then.
+        fetched.release(since=open_range.low, capture=open_range.capture and span == fetched.span)
+
+
+def _store_part(
+    tools: PassTools,
+    open_range: OpenRange,
+    fetched: FetchedSpan,
+    part: Span,
+    parsed: ParsedSpan,
+) -> SpanOutcome:
     rejected = rejects_of(parsed)
     holes: list[tuple[int, int]] = []
-    if (report.holes or report.unread) and tools.asks_again:
+    if (fetched.report.holes or fetched.report.unread) and tools.asks_again:
         newest = fetched.blocks(since=open_range.newest - LATE_NUMBERS + 1)
-        holes = holes_in(span, newest, newest=open_range.newest)
+        holes = holes_in(part, newest, newest=open_range.newest)
         parsed = keep_open(parsed, holes)
-    outcome = replace(
-        outcome,
-        span=span,
-        fetched_lines=parsed.stats["lines"] if report.unread else report.lines,
+    outcome = SpanOutcome(
+        open_range,
+        part,
         lines=parsed.stats["lines"],
         kept=parsed.stats["kept"],
         rejected=rejected,
@@ -223,7 +249,7 @@ def _index(
         return outcome
     stored = store_span(
         tools.conn,
-        span,
+        part,
         build_span(parsed, tools.rules, now=tools.clock()),
         range_id=open_range.range_id,
         read_lines=outcome.lines,
@@ -232,9 +258,7 @@ def _index(
         holes=holes,
         ask_again_at=tools.clock() + AGAIN_AFTER[0],
     )
-    # A block with numbers that will be asked for again must not be found on disk then.
-    fetched.release(capture=open_range.capture and span == fetched.span)
-    logger.info("%s: %d lines, %d kept, stored %s", span, outcome.lines, outcome.kept, stored)
+    logger.info("%s: %d lines, %d kept, stored %s", part, outcome.lines, outcome.kept, stored)
     return replace(
         outcome, stored=stored.stored, refused=not stored.stored, chunk_bytes=stored.chunk_bytes
     )
@@ -287,14 +311,46 @@ def parse_fetched(
     for _ in range(TIMES_AGAIN):
         if not parsed.errors:
             return parsed
-        logger.warning("%s: %s; fetching that again", span, "; ".join(parsed.errors[:3]))
+        _warn(span, parsed, "fetching that again")
         fetched = again()
         parsed = parse_span(span, fetched.blocks(), groups=groups, now=now)
         if not fetched.report.unread:
             break
     if parsed.errors:
-        logger.warning("%s: %s; counted as undecodable", span, "; ".join(parsed.errors[:3]))
+        _warn(span, parsed, "counted as undecodable")
     return parsed
+
+
+def _parsed_parts(
+    tools: PassTools,
+    open_range: OpenRange,
+    fetched: FetchedSpan,
+    span: Span,
+    groups: Mapping[str, int],
+) -> Iterator[tuple[Span, ParsedSpan]]:
+    """Yields the parts of a span as `parse_parts`, blocks as `parse_fetched` reads them."""
+    now, tries = tools.clock(), TIMES_AGAIN
+    left = span
+    while True:
+        parts = parse_parts(left, fetched.blocks(), groups=groups, now=now, limits=tools.limits)
+        for part, parsed in parts:
+            if parsed.errors and tries:
+                break
+            if parsed.errors:
+                _warn(part, parsed, "counted as undecodable")
+            yield part, parsed
+        else:
+            return
+        _warn(part, parsed, "fetching that again")
+        del parsed
+        left = Span(span.group, part.low, span.high)
+        again = Span(span.group, part.low, fetched.span.high)
+        fetched = tools.fetch_again(open_range.range_id, again)
+        tries = tries - 1 if fetched.report.unread else 0
+
+
+def _warn(span: Span, parsed: ParsedSpan, what: str) -> None:
+    logger.warning("%s: %s; %s", span, "; ".join(parsed.errors[:3]), what)
 
 
 def rejects_of(parsed: ParsedSpan) -> dict[str, int]:
@@ -302,10 +358,10 @@ def rejects_of(parsed: ParsedSpan) -> dict[str, int]:
     return dict(parsed.rejects.select("reason", "count").iter_rows())
 
 
-def was_stored_meanwhile(tools: PassTools, open_range: OpenRange) -> bool:
-    """Tells whether somebody else stored this span, and so took its blocks out of the spool."""
+def was_stored_meanwhile(tools: PassTools, open_range: OpenRange, at: int) -> bool:
+    """Tells whether somebody else stored what begins at a number, and so took its blocks away."""
     row = get_range(tools.conn, open_range.range_id)
-    return row is not None and row.resume_at > open_range.resume_at
+    return row is not None and row.resume_at > at
 
 
 def note_failure(tools: PassTools, range_id: int, span: Span, error: VoyagerError) -> None:

@@ -15,6 +15,7 @@ from voyager_core.domain.ranges import Span, partition_key
 from voyager_core.domain.rulesets import RuleSet
 from voyager_core.errors import SettingsError, VoyagerError
 from voyager_core.header_pass.fetch import FetchedSpan, FetchOptions, fetch_spans
+from voyager_core.header_pass.parse import LIMITS
 from voyager_core.header_pass.wait import SpanWaiter, fetcher_lives
 from voyager_core.nntp.client import NewsClient
 from voyager_core.storage.spool import Spool
@@ -64,6 +65,7 @@ class PassTools:
         after_span: called with what became of each span, to tell of long work.
         asks_again: whether numbers at the newest end that have no line are asked for again later.
         uses_fetchers: whether spans may come from a fetcher where one is there.
+        limits: files and bytes that a span may hold; what goes beyond is a span of its own.
     """
 
     conn: Connection
@@ -79,6 +81,7 @@ class PassTools:
     after_span: Callable[["SpanOutcome"], None] = _nothing
     asks_again: bool = True
     uses_fetchers: bool = False
+    limits: tuple[int, int] = LIMITS
 
     @property
     def server(self) -> str | None:
@@ -148,7 +151,7 @@ class PassTools:
 
 @dataclass(frozen=True, slots=True)
 class SpanOutcome:
-    """What became of one span.
+    """What became of one span; of all its parts, where it was indexed in several.
 
     Attributes:
         range: the range that holds it.
@@ -180,6 +183,21 @@ class SpanOutcome:
     chunk_bytes: int = 0
     recovered: int = 0
     cpu_seconds: float = 0.0
+
+    def followed_by(self, part: "SpanOutcome") -> "SpanOutcome":
+        """Returns the outcome with that of the part that came next."""
+        rejected = dict(self.rejected)
+        for reason, count in part.rejected.items():
+            rejected[reason] = rejected.get(reason, 0) + count
+        return replace(
+            part,
+            span=Span(part.span.group, self.span.low, part.span.high),
+            stored=self.stored or part.stored,
+            lines=self.lines + part.lines,
+            kept=self.kept + part.kept,
+            rejected=rejected,
+            chunk_bytes=self.chunk_bytes + part.chunk_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True)

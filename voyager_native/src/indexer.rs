@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use voyager_engine::assemble::{Assembler, Config};
+use voyager_engine::assemble::{Assembler, Config, Limits};
 use voyager_engine::inflate::Inflater;
 
 use crate::capsule::ArrowStream;
@@ -23,6 +23,7 @@ pub(crate) struct BlockReport {
     last_number: Option<u64>,
     text_bytes: usize,
     error: Option<String>,
+    ended_at: Option<u64>,
 }
 
 #[pymethods]
@@ -57,6 +58,7 @@ struct Work {
     text: Vec<u8>,
     assembler: Assembler,
     stats: Stats,
+    ended_at: Option<u64>,
 }
 
 /// Articles of one span to files.
@@ -66,6 +68,11 @@ pub(crate) struct SpanIndexer {
     keep_articles: bool,
 }
 
+/// What a span may usually hold: files, and bytes.
+pub(crate) const fn usual_limits() -> (usize, usize) {
+    (Limits::USUAL.files, Limits::USUAL.bytes)
+}
+
 fn used_up() -> PyErr {
     PyRuntimeError::new_err("the indexer was finished before; make a new one for each span")
 }
@@ -73,7 +80,7 @@ fn used_up() -> PyErr {
 #[pymethods]
 impl SpanIndexer {
     #[new]
-    #[pyo3(signature = (group, low, high, *, groups, now, keep_articles=false))]
+    #[pyo3(signature = (group, low, high, *, groups, now, keep_articles=false, limits=None))]
     fn new(
         group: String,
         low: u64,
@@ -81,6 +88,7 @@ impl SpanIndexer {
         groups: HashMap<String, u32>,
         now: i64,
         keep_articles: bool,
+        limits: Option<(usize, usize)>,
     ) -> PyResult<Self> {
         if high > 0 && high < low {
             return Err(PyValueError::new_err(format!(
@@ -89,32 +97,46 @@ impl SpanIndexer {
         }
         let mut groups: Vec<(String, u32)> = groups.into_iter().collect();
         groups.sort();
-        let assembler = Assembler::new(Config {
+        let config = Config {
             group,
             low,
             high,
             groups,
             now,
             keep_articles,
-        });
+        };
+        let assembler = match limits {
+            Some((files, bytes)) => Assembler::within(Limits { files, bytes }, config),
+            None => Assembler::new(config),
+        };
         Ok(Self {
             work: Mutex::new(Some(Box::new(Work {
                 inflater: Inflater::new(),
                 text: Vec::new(),
                 assembler,
                 stats: Stats::default(),
+                ended_at: None,
             }))),
             keep_articles,
         })
     }
 
     /// Files the lines of a block as it was received.
-    fn feed(&self, py: Python<'_>, block: &[u8]) -> PyResult<BlockReport> {
+    #[pyo3(signature = (block, *, is_begun=false))]
+    fn feed(&self, py: Python<'_>, block: &[u8], is_begun: bool) -> PyResult<BlockReport> {
         let feed = || {
             let mut work = self.work.lock().ok()?;
-            Some(work.as_deref_mut()?.feed(block))
+            let work = work.as_deref_mut()?;
+            match work.ended_at {
+                Some(last) => Some(Err(last)),
+                None => Some(Ok(work.feed(block, is_begun))),
+            }
         };
-        py.detach(feed).ok_or_else(used_up)
+        py.detach(feed).ok_or_else(used_up)?.map_err(|last| {
+            PyRuntimeError::new_err(format!(
+                "the span ended at {last}; what follows is of a span that begins behind it"
+            ))
+        })
     }
 
     /// The tables of the span; the indexer is used up.
@@ -147,22 +169,27 @@ type Finished = (
 );
 
 impl Work {
-    fn feed(&mut self, block: &[u8]) -> BlockReport {
+    fn feed(&mut self, block: &[u8], is_begun: bool) -> BlockReport {
         let start = thread_ns();
         let framing = self.inflater.inflate(block, &mut self.text);
         let inflated = thread_ns();
         let (counts, text_bytes, error) = match framing {
-            Ok(framing) => (
-                self.assembler.add_text(&self.text[..framing.text_len]),
-                framing.text_len,
-                None,
-            ),
+            Ok(framing) => {
+                let text = &self.text[..framing.text_len];
+                let counts = if is_begun {
+                    self.assembler.go_on(text)
+                } else {
+                    self.assembler.add_text(text)
+                };
+                (counts, framing.text_len, None)
+            }
             Err(error) => (
                 self.assembler.add_undecodable(block),
                 0,
                 Some(error.to_string()),
             ),
         };
+        self.ended_at = counts.ended_at;
         self.stats.blocks += 1;
         self.stats.block_bytes += block.len() as u64;
         self.stats.text_bytes += text_bytes as u64;
@@ -176,6 +203,7 @@ impl Work {
             last_number: counts.last_number,
             text_bytes,
             error,
+            ended_at: counts.ended_at,
         }
     }
 

@@ -46,6 +46,7 @@ mod _native {
         module.add("PARSER_VERSION", voyager_engine::PARSER_VERSION)?;
         module.add("CODEC_VERSION", voyager_engine::chunk::CODEC_VERSION)?;
         module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
+        module.add("SPAN_LIMITS", crate::indexer::usual_limits())?;
         module.add("FILE_FLAGS", crate::tools::file_flags())?;
         module.add("REJECT_REASONS", crate::tools::reject_reasons())
     }

@@ -31,6 +31,21 @@ impl Secret {
         Self(array::from_fn(|at| drawn.hash_one(at)))
     }
 
+    /// The same keys in every process, for tables in which nothing takes longer for texts that fall into one place.
+    pub(crate) const fn known() -> Self {
+        // Digits of pi.
+        Self([
+            0x243f_6a88_85a3_08d3,
+            0x1319_8a2e_0370_7344,
+            0xa409_3822_299f_31d0,
+            0x082e_fa98_ec4e_6c89,
+            0x4528_21e6_38d0_1377,
+            0xbe54_66cf_34e9_0c6c,
+            0xc0ac_29b7_c97c_50dd,
+            0x3f84_d5b5_b547_0917,
+        ])
+    }
+
     /// The hash of a text, which costs a multiplication for 16 bytes of most.
     #[inline(always)]
     #[allow(

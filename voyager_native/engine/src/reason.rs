@@ -32,11 +32,15 @@ pub enum Reason {
     IndexSpam,
     /// The block could not be inflated.
     UndecodableBlock,
+    /// Out of order in a span that holds as much as it may, so that it cannot be left to the next one.
+    SpanFull,
+    /// The file cannot be encoded: a fault of Voyager's.
+    Unencodable,
 }
 
 impl Reason {
     /// Every reason, in the order of their discriminants.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::BadLine,
         Self::NoMessageId,
         Self::BadMessageId,
@@ -50,6 +54,8 @@ impl Reason {
         Self::Description,
         Self::IndexSpam,
         Self::UndecodableBlock,
+        Self::SpanFull,
+        Self::Unencodable,
     ];
 
     /// The stable name under which the reason is stored and shown.
@@ -69,6 +75,8 @@ impl Reason {
             Self::Description => "description",
             Self::IndexSpam => "index_spam",
             Self::UndecodableBlock => "undecodable_block",
+            Self::SpanFull => "span_full",
+            Self::Unencodable => "unencodable",
         }
     }
 }

@@ -29,6 +29,11 @@ impl TextColumn {
         self.ends.reserve_exact(strings);
     }
 
+    /// Makes room for so many more bytes of strings, so that none of them moves when more come.
+    pub fn reserve_bytes(&mut self, bytes: usize) {
+        self.bytes.reserve_exact(bytes);
+    }
+
     /// Takes all strings out and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -80,6 +85,7 @@ impl<'a> Extend<&'a str> for TextColumn {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByteStore {
     buffers: Vec<Vec<u8>>,
+    size: usize,
 }
 
 /// Where a byte string is in a [`ByteStore`].
@@ -111,6 +117,7 @@ impl ByteStore {
         let last = &mut self.buffers[buffer];
         let start = last.len() as u32;
         last.extend_from_slice(bytes);
+        self.size += bytes.len();
         Stored {
             buffer: buffer as u32,
             start,
@@ -136,6 +143,7 @@ impl ByteStore {
         let last = &mut self.buffers[buffer];
         let start = last.len();
         write(last)?;
+        self.size += last.len() - start;
         Ok(Stored {
             buffer: buffer as u32,
             start: start as u32,
@@ -163,6 +171,12 @@ impl ByteStore {
             return &[];
         }
         &self.buffers[at.buffer as usize][at.start as usize..][..at.len as usize]
+    }
+
+    /// Bytes of all that was stored.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.size
     }
 
     /// The buffers, for handing them on.

@@ -1,4 +1,5 @@
-//! What the engine holds of hostile overviews: as much as was seen, never as much as a number in it claims.
+//! What the engine holds of hostile overviews: as much as was seen, never as much as a number in it claims; and
+//! within limits, however much is seen.
 //!
 //! `HOSTILE_LINES=1000000` asks for more lines.
 #![allow(unsafe_code, reason = "memory is counted where it is handed out")]
@@ -9,7 +10,7 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use voyager_engine::assemble::{Assembler, Config};
+use voyager_engine::assemble::{Assembler, Config, Limits};
 use voyager_engine::synthetic::{Generator, Mix};
 use voyager_engine::tables::Tables;
 
@@ -50,15 +51,19 @@ fn lines_wanted(usual: usize) -> usize {
         .unwrap_or(usual)
 }
 
-fn assembler(group: &str, groups: Vec<(String, u32)>) -> Assembler {
-    Assembler::new(Config {
+fn config(group: &str, groups: Vec<(String, u32)>) -> Config {
+    Config {
         group: group.to_owned(),
         low: 0,
         high: 0,
         groups,
         now: 2_000_000_000,
         keep_articles: false,
-    })
+    }
+}
+
+fn assembler(group: &str, groups: Vec<(String, u32)>) -> Assembler {
+    Assembler::new(config(group, groups))
 }
 
 /// The most bytes that were held at a time while blocks were filed, the text of the blocks left out.
@@ -196,5 +201,145 @@ fn missing_articles_take_little_more() {
         // Every article of files that are never whole is held until no more come for long.
         assert!(lossy < whole + lines * 160, "{name}: {whole}, {lossy}");
         assert!(lossy < 120 * MB, "{name}: {lossy}");
+    }
+}
+
+/// The subject, From and Xref of a line by its number.
+type Made<'a> = &'a dyn Fn(usize) -> [String; 3];
+
+/// What spans within limits hold of an overview: most bytes at a time, spans and lines.
+struct Parts {
+    peak: usize,
+    spans: usize,
+    lines: u64,
+}
+
+/// Files lines in as many spans as they take, in blocks of a megabyte. A line is its subject, From and Xref.
+fn in_parts(limits: Limits, lines: usize, line: impl Fn(usize) -> [String; 3]) -> Parts {
+    let begin = |low: u64| {
+        Assembler::within(
+            limits,
+            Config {
+                low,
+                high: 1 << 40,
+                ..config(GROUP, Vec::new())
+            },
+        )
+    };
+    let mut text = String::with_capacity(2 * MB);
+    let before = LIVE.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let mut parts = Parts {
+        peak: 0,
+        spans: 1,
+        lines: 0,
+    };
+    let mut assembler = begin(1);
+    let mut next = 0;
+    let mut most = 0;
+    while next < lines {
+        text.clear();
+        while next < lines && text.len() < MB {
+            next += 1;
+            let [subject, poster, xref] = line(next);
+            let _ = write!(
+                text,
+                "{next}\t{subject}\t{poster}\tSat, 09 Nov 2013 12:26:40 GMT\t<{next}.{}@example.invalid>\t\t7300\t56\tXref: news.example.invalid {GROUP}:{next}{xref}\r\n",
+                next.wrapping_mul(0x9e37_79b9)
+            );
+        }
+        PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
+        let mut counts = assembler.add_text(text.as_bytes());
+        while let Some(last) = counts.ended_at {
+            let tables = std::mem::replace(&mut assembler, begin(last + 1)).finish();
+            parts.spans += 1;
+            parts.lines += tables.lines;
+            // Copies of a part are looked for whenever there are an eighth more.
+            let most = limits.files + limits.files / 8 + 1;
+            assert!(tables.files.len() <= most, "{}", tables.files.len());
+            drop(tables);
+            counts = assembler.go_on(text.as_bytes());
+        }
+        most = most.max(PEAK.load(Ordering::Relaxed));
+    }
+    PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
+    parts.lines += assembler.finish().lines;
+    parts.peak = most.max(PEAK.load(Ordering::Relaxed)) - before;
+    parts
+}
+
+#[test]
+fn spans_within_limits_hold_as_much_whatever_comes() {
+    /// What an assembler holds before its first line, and the text of one line.
+    const FIXED: usize = 6 * MB;
+    let _alone = ALONE.lock();
+    let wanted = lines_wanted(16_000);
+    // As much less as there are lines less than a million.
+    let limits = Limits {
+        files: (Limits::USUAL.files * wanted / 1_000_000).max(1),
+        bytes: (Limits::USUAL.bytes * wanted / 1_000_000).max(8 * MB),
+    };
+    let long_lines = if wanted > 100_000 { 30_000 } else { 4_000 };
+    let long = "x".repeat(64 << 10);
+    let plain = |subject: String| [subject, usual_poster(0), String::new()];
+    let lists = |at: usize| {
+        (0..100).fold(String::new(), |all, group| {
+            format!("{all} alt.binaries.g{at}.{group}:{at}")
+        })
+    };
+    let cases: [(&str, usize, Made); 9] = [
+        ("files of one part", wanted, &|at| {
+            plain(format!("\"a name {at}.rar\" yEnc (1/1)"))
+        }),
+        ("files that claim parts", wanted, &|at| {
+            plain(format!("\"a name {at}.rar\" yEnc (4/4000000000)"))
+        }),
+        ("one file", (20 * wanted).min(2_000_000), &|at| {
+            plain(format!("\"a name.rar\" yEnc ({at}/999999999)"))
+        }),
+        ("one part again and again", wanted, &|at| {
+            plain(format!(
+                "\"a name.rar\" yEnc (1/1) {}",
+                if at == 0 { "x" } else { "" }
+            ))
+        }),
+        ("one part of many", wanted, &|_| {
+            plain("\"a name.rar\" yEnc (1/1000)".to_owned())
+        }),
+        ("long subjects", long_lines, &|at| {
+            plain(format!("\"{at} {long}.rar\" yEnc (1/2)"))
+        }),
+        ("long Froms", long_lines, &|at| {
+            [
+                format!("\"{at}.rar\" yEnc (1/2)"),
+                format!("{at} {long} <a@b>"),
+                String::new(),
+            ]
+        }),
+        ("long Froms of one file", wanted.min(60_000), &|at| {
+            [
+                format!("\"a name.rar\" yEnc ({at}/999999999)"),
+                format!("{at} {} <a@b>", &long[..1900]),
+                String::new(),
+            ]
+        }),
+        ("many newsgroups", wanted.min(60_000) / 2, &|at| {
+            [
+                format!("\"{at}.rar\" yEnc (1/2)"),
+                usual_poster(0),
+                lists(at),
+            ]
+        }),
+    ];
+    for (name, lines, made) in cases {
+        let found = in_parts(limits, lines, made);
+        println!("{name}: {} MB in {} spans", found.peak / MB, found.spans);
+        assert_eq!(found.lines as usize, lines, "{name}");
+        assert!(found.spans > 1, "{name}");
+        assert!(
+            found.peak < limits.bytes + limits.bytes / 6 + FIXED,
+            "{name}: {}",
+            found.peak
+        );
     }
 }

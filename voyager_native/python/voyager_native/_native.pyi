@@ -9,6 +9,7 @@ __all__ = [
     "FILE_FLAGS",
     "PARSER_VERSION",
     "REJECT_REASONS",
+    "SPAN_LIMITS",
     "ArrowStream",
     "BlockList",
     "BlockReport",
@@ -58,6 +59,8 @@ FILE_FLAGS: Final[dict[str, int]]
 """The bits of the column `flags` of the files table, by name."""
 REJECT_REASONS: Final[list[str]]
 """Why a line can be in no file. `crosspost` appears as `crosspost:<owner group>`."""
+SPAN_LIMITS: Final[tuple[int, int]]
+"""What a span may usually hold before it ends early: files, and bytes."""
 
 @final
 class ArrowStream:
@@ -82,6 +85,8 @@ class BlockReport:
         last_number: highest article number.
         text_bytes: length of the inflated text.
         error: why the block could not be inflated, else None. The rest of the span goes on.
+        ended_at: last article number of the span if it ended early, within this block or right
+            behind it: it holds what its limits allow. Lines with higher numbers were not counted.
     """
 
     @property
@@ -98,6 +103,8 @@ class BlockReport:
     def text_bytes(self) -> int: ...
     @property
     def error(self) -> str | None: ...
+    @property
+    def ended_at(self) -> int | None: ...
 
 @final
 class SpanTables:
@@ -159,6 +166,7 @@ class SpanIndexer:
         groups: Mapping[str, int],
         now: int,
         keep_articles: bool = False,
+        limits: tuple[int, int] | None = None,
     ) -> SpanIndexer:
         """Makes an indexer for the numbers `low..high` of `group`.
 
@@ -170,17 +178,23 @@ class SpanIndexer:
                 crosspost. A `group` that is not in it owns all its articles.
             now: epoch seconds; later dates are taken as now.
             keep_articles: also make the articles table.
+            limits: files and bytes (of the articles table none) that the span may hold; beyond
+                them it ends early, see `BlockReport.ended_at`. None: it holds whatever comes.
 
         Raises:
             ValueError: `high` is below `low`.
         """
 
-    def feed(self, block: bytes) -> BlockReport:
+    def feed(self, block: bytes, *, is_begun: bool = False) -> BlockReport:
         """Files the lines of a block as it was received: zlib, gzip, raw deflate or plain.
         Releases the GIL.
 
+        Args:
+            block: the block.
+            is_begun: the span before this one ended in the block: what it counted is passed over.
+
         Raises:
-            RuntimeError: the indexer was finished before.
+            RuntimeError: the indexer was finished before, or the span has ended early.
         """
 
     def finish(self) -> SpanTables:

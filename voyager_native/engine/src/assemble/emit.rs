@@ -26,6 +26,7 @@ pub(super) fn finish(mut filer: Filer) -> Tables {
     filer.set.stop_finding();
     let mut files = Files::default();
     files.reserve(filer.set.entries.len());
+    reserve_texts(&filer, &mut files);
     let mut log = Log::default();
     let entry_keys: Vec<u64> = filer.set.entries.iter().map(|entry| entry.key).collect();
     for index in 0..entry_keys.len() {
@@ -50,7 +51,7 @@ pub(super) fn finish(mut filer: Filer) -> Tables {
     }
     let duplicates = std::mem::take(&mut filer.set.duplicates);
     for head in &duplicates.heads {
-        reject_duplicate(&mut filer, head.row, duplicates.id(head));
+        reject(&mut filer, Reason::Duplicate, head.row, duplicates.id(head));
     }
     files.payloads = std::mem::take(&mut filer.set.vault.records);
     let articles = filer
@@ -66,6 +67,22 @@ pub(super) fn finish(mut filer: Filer) -> Tables {
     }
 }
 
+/// Makes room for the texts that are long where somebody made them so, as if each file had one row.
+fn reserve_texts(filer: &Filer, files: &mut Files) {
+    let (mut subjects, mut groups, mut posters) = (0, 0, 0);
+    for entry in &filer.set.entries {
+        let subject = entry.lowest.subject.len as usize;
+        let listed = filer.groups.get(entry.lowest.groups).len();
+        subjects += subject;
+        groups += listed;
+        posters += (entry.text_bytes as usize).saturating_sub(2 * subject + listed);
+    }
+    files.subject.reserve_bytes(subjects);
+    files.name.reserve_bytes(subjects);
+    files.groups.reserve_bytes(groups);
+    files.poster.reserve_bytes(posters);
+}
+
 /// [`finish_file`] of a file that was posted once, for which less is held; else it is that.
 fn finish_large(filer: &mut Filer, files: &mut Files, index: usize, log: Log) {
     let mut settled = settle(&log, &mut filer.set.ids);
@@ -75,8 +92,19 @@ fn finish_large(filer: &mut Filer, files: &mut Files, index: usize, log: Log) {
         _ => return finish_file(filer, files, index, &log),
     };
     reject_duplicates(filer, &log, &settled);
-    if let Ok(sealed) = filer.set.vault.seal_last(log, order) {
-        push_file(files, filer, index, &sealed, 0);
+    finish_last(filer, files, index, log, order);
+}
+
+/// [`finish_posting`] of the only posting of a file, without a row per line.
+fn finish_last(filer: &mut Filer, files: &mut Files, index: usize, log: Log, order: Vec<usize>) {
+    let count = order.len();
+    let sample = order.first().map_or_else(Vec::new, |first| {
+        let first = &log.heads[*first];
+        log.id(first).to_vec()
+    });
+    match filer.set.vault.seal_last(log, order) {
+        Ok(sealed) => push_file(files, filer, index, &sealed, 0),
+        Err(_) => (0..count).for_each(|_| reject(filer, Reason::Unencodable, 0, &sample)),
     }
 }
 
@@ -85,32 +113,47 @@ fn finish_file(filer: &mut Filer, files: &mut Files, index: usize, log: &Log) {
     let settled = settle(log, &mut filer.set.ids);
     reject_duplicates(filer, log, &settled);
     for (generation, order) in (0..).zip(&settled.generations) {
-        // Ids come from the scanner, which bounds their length, and parts ascend: nothing can be refused.
-        let Ok(sealed) = filer.set.vault.seal(log, order.iter().copied()) else {
-            continue;
-        };
-        let key = keys::of_generation(filer.set.entries[index].key, generation);
-        push_file(files, filer, index, &sealed, generation);
-        if let Some(rows) = &mut filer.rows {
-            for at in order {
-                let head = &log.heads[*at];
-                let row = &mut rows.rows[head.row as usize];
-                row.place = RowPlace::Key(key);
-                row.part = head.part;
-            }
+        finish_posting(filer, files, (index, generation), log, order);
+    }
+}
+
+/// Makes the row of one posting of a file, ascending by part.
+fn finish_posting(
+    filer: &mut Filer,
+    files: &mut Files,
+    (index, generation): (usize, u32),
+    log: &Log,
+    order: &[usize],
+) {
+    // Ids come from the scanner, which bounds their length, and parts ascend: only a fault of the encoder is left.
+    let Ok(sealed) = filer.set.vault.seal(log, order.iter().copied()) else {
+        return reject_articles(filer, Reason::Unencodable, log, order);
+    };
+    let key = keys::of_generation(filer.set.entries[index].key, generation);
+    push_file(files, filer, index, &sealed, generation);
+    if let Some(rows) = &mut filer.rows {
+        for at in order {
+            let head = &log.heads[*at];
+            let row = &mut rows.rows[head.row as usize];
+            row.place = RowPlace::Key(key);
+            row.part = head.part;
         }
     }
 }
 
 fn reject_duplicates(filer: &mut Filer, log: &Log, settled: &Settled) {
-    for duplicate in &settled.duplicates {
-        let head = &log.heads[*duplicate];
-        reject_duplicate(filer, head.row, log.id(head));
+    reject_articles(filer, Reason::Duplicate, log, &settled.duplicates);
+}
+
+fn reject_articles(filer: &mut Filer, reason: Reason, log: &Log, articles: &[usize]) {
+    for article in articles {
+        let head = &log.heads[*article];
+        reject(filer, reason, head.row, log.id(head));
     }
 }
 
-fn reject_duplicate(filer: &mut Filer, row: u32, id: &[u8]) {
-    let cause = Cause::Reason(Reason::Duplicate);
+fn reject(filer: &mut Filer, reason: Reason, row: u32, id: &[u8]) {
+    let cause = Cause::Reason(reason);
     filer.rejected += 1;
     filer.tallies.add(cause, id);
     if let Some(rows) = &mut filer.rows {
@@ -274,4 +317,73 @@ fn articles(rows: Rows, keys: &[u64], reasons: Vec<String>) -> Articles {
         table.message_id.push(row.has_id.then_some(row.id));
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::log::Facts;
+    use super::*;
+
+    fn filer_with(log: &Log) -> (Filer, Files) {
+        let config = Config {
+            group: "alt.binaries.example".to_owned(),
+            low: 0,
+            high: 0,
+            groups: Vec::new(),
+            now: 0,
+            keep_articles: false,
+        };
+        let mut filer = Filer::new(config, None);
+        filer.lines = log.heads.len() as u64;
+        let entry = Entry::new(1, 3, 0, 0);
+        filer.set.insert(super::super::file::Place::Ordinary, entry);
+        (filer, Files::default())
+    }
+
+    fn log_of(parts: &[u32]) -> Log {
+        let mut log = Log::default();
+        for (number, part) in (1..).zip(parts) {
+            let facts = Facts {
+                number,
+                part: *part,
+                size: 1,
+                posted: 0,
+                poster: 0,
+                row: 0,
+            };
+            log.push(facts, format!("{number}@example.invalid").as_bytes());
+        }
+        log
+    }
+
+    /// Parts that do not ascend stand for whatever an encoder may refuse.
+    #[test]
+    fn what_cannot_be_encoded_is_counted() {
+        let log = log_of(&[2, 1, 3]);
+        let (mut filer, mut files) = filer_with(&log);
+        finish_posting(&mut filer, &mut files, (0, 0), &log, &[0, 1, 2]);
+        assert_eq!((files.len(), filer.rejected), (0, 3));
+        let table = filer.tallies.into_table();
+        assert_eq!(
+            (table.reason, table.count),
+            (vec!["unencodable".to_owned()], vec![3])
+        );
+        assert_eq!(table.samples[0][0], b"1@example.invalid");
+    }
+
+    #[test]
+    fn a_large_file_that_cannot_be_encoded_is_counted() {
+        let parts: Vec<u32> = (1..=MANY as u32).collect();
+        let mut log = log_of(&parts);
+        let (mut filer, mut files) = filer_with(&log);
+        finish_last(
+            &mut filer,
+            &mut files,
+            0,
+            std::mem::take(&mut log),
+            (0..MANY).rev().collect(),
+        );
+        assert_eq!((files.len(), filer.rejected), (0, MANY as u64));
+        assert_eq!(filer.tallies.into_table().count, vec![MANY as u64]);
+    }
 }

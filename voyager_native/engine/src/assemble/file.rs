@@ -1,6 +1,7 @@
 //! The files of a span while its lines come in.
 
 use super::generations;
+use super::limits::{Gate, Limits, row_bytes};
 use super::log::{Facts, Log};
 use super::sealed::{IdSet, Sealed, Vault};
 use super::texts::KeyMap;
@@ -16,6 +17,14 @@ const SWEEP_LINES: u64 = 50_000;
 const SPARE_BYTES: usize = 8 << 20;
 /// Largest log that is kept for the next files.
 const SPARE_LOG: usize = 256 << 10;
+/// So many bytes of Froms are added before what is held is weighed again.
+const WEIGHED_BYTES: usize = 1 << 20;
+/// Shorter logs are not searched for copies of a part.
+const SEARCHED: usize = 16;
+/// What a file takes besides its articles and texts: its entry, its place in the map, what its articles add up to.
+const ENTRY_BYTES: usize = size_of::<Entry>() + size_of::<Sealed>() + 4 * size_of::<u64>();
+/// What an article takes while its file is encoded, besides the log.
+const ENCODING_BYTES: usize = 56;
 
 /// In which way a file was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +59,10 @@ pub(super) struct Entry {
     /// Number of logged articles at which the file may be whole.
     attempt_at: usize,
     last_line: u64,
+    /// Rows that its logged articles make beyond the first.
+    more_rows: u32,
+    /// Bytes of the texts in its row.
+    pub(super) text_bytes: u32,
 }
 
 impl Entry {
@@ -75,7 +88,14 @@ impl Entry {
                 total as usize
             },
             last_line: 0,
+            more_rows: 0,
+            text_bytes: 0,
         }
+    }
+
+    /// Bytes of its rows.
+    fn row_bytes(&self, rows: usize) -> usize {
+        rows * row_bytes(self.text_bytes as usize)
     }
 }
 
@@ -94,10 +114,21 @@ pub(super) struct FileSet {
     spare: Vec<Log>,
     spare_bytes: usize,
     swept_at: u64,
+    pub(super) gate: Gate,
+    /// Bytes of all logs, spare ones included.
+    log_bytes: usize,
+    /// Bytes of the texts of newsgroups.
+    pub(super) group_bytes: usize,
+    /// Rows that will be made, and their bytes.
+    rows: usize,
+    row_bytes: usize,
+    poster_bytes: usize,
+    /// Articles that the largest log has room for.
+    largest: usize,
 }
 
 impl FileSet {
-    pub(super) fn new(keep_rows: bool) -> Self {
+    pub(super) fn new(keep_rows: bool, limits: Option<Limits>) -> Self {
         Self {
             entries: Vec::new(),
             ordinary: KeyMap::new(),
@@ -110,7 +141,40 @@ impl FileSet {
             spare: Vec::new(),
             spare_bytes: 0,
             swept_at: 0,
+            gate: Gate::new(limits),
+            log_bytes: 0,
+            group_bytes: 0,
+            rows: 0,
+            row_bytes: 0,
+            poster_bytes: 0,
+            largest: 0,
         }
+    }
+
+    /// Looks after what is held, which has grown; `line` is the number of lines so far.
+    pub(super) fn grown(&mut self, line: u64) {
+        if line >= self.swept_at + SWEEP_LINES {
+            self.close_idle(line);
+        }
+        let held = self.entries.len() * ENTRY_BYTES
+            + self.log_bytes
+            + self.duplicates.capacity()
+            + self.subjects.size()
+            + self.vault.size()
+            + self.group_bytes;
+        let made = self.row_bytes + self.largest * ENCODING_BYTES;
+        self.gate.weigh(self.rows, held, made);
+    }
+
+    /// The number of a From.
+    #[inline]
+    pub(super) fn number_of_poster(&mut self, poster: &[u8]) -> u32 {
+        let number = self.vault.posters.number(poster);
+        if self.vault.posters.size() >= self.poster_bytes + WEIGHED_BYTES {
+            self.poster_bytes = self.vault.posters.size();
+            self.grown(self.swept_at);
+        }
+        number
     }
 
     /// The entry with this key.
@@ -134,6 +198,8 @@ impl FileSet {
             Place::Ordinary => self.ordinary.insert(entry.key, index),
             Place::Doubtful => self.doubtful.insert(entry.key, index),
         }
+        self.rows += 1;
+        self.row_bytes += entry.row_bytes(1);
         self.entries.push(entry);
         index
     }
@@ -159,17 +225,22 @@ impl FileSet {
         (part, number) < (lowest.part, lowest.number)
     }
 
-    /// Takes the texts of the file from this line.
+    /// Takes the texts of the file from the line of this part and number; `beside` are the bytes of the newsgroups and
+    /// the From.
     pub(super) fn set_lowest(
         &mut self,
         index: u32,
-        part: u32,
-        number: u64,
+        (part, number): (u32, u64),
         subject: &[u8],
-        groups: u32,
+        (groups, beside): (u32, usize),
     ) {
         let entry = &mut self.entries[index as usize];
         let kept = cut(subject, TEXT_LIMIT);
+        let rows = 1 + entry.more_rows as usize;
+        self.row_bytes -= entry.row_bytes(rows);
+        // Its name and what stands around that are texts of their own in a row.
+        entry.text_bytes = (2 * kept.len() + beside) as u32;
+        self.row_bytes += entry.row_bytes(rows);
         entry.lowest = Lowest {
             part,
             number,
@@ -188,15 +259,38 @@ impl FileSet {
         (text, start, end): (&[u8], usize, usize),
         line: u64,
     ) {
-        let entry = &mut self.entries[index as usize];
+        let mut entry = &mut self.entries[index as usize];
         entry.last_line = line;
         if entry.log.is_full() {
-            entry.log.make_room(entry.total);
+            self.make_room(index, line);
+            entry = &mut self.entries[index as usize];
         }
         entry.log.push_from(facts, text, start, end);
         if entry.log.heads.len() == entry.attempt_at && entry.sealed.is_none() {
             self.try_close(index);
         }
+    }
+
+    /// Makes room in the log of a file.
+    #[cold]
+    fn make_room(&mut self, index: u32, line: u64) {
+        let entry = &mut self.entries[index as usize];
+        let len = entry.log.heads.len();
+        if len >= SEARCHED {
+            let more = entry.log.most_copies(&mut self.order) - 1;
+            let known = entry.more_rows as usize;
+            if more > known {
+                entry.more_rows = more as u32;
+                self.rows += more - known;
+                self.row_bytes += entry.row_bytes(more - known);
+            }
+        }
+        let before = entry.log.capacity();
+        let is_of_copies = entry.more_rows as usize > len / 2;
+        entry.log.make_room(entry.total, is_of_copies);
+        self.log_bytes += entry.log.capacity() - before;
+        self.largest = self.largest.max(entry.log.heads.capacity());
+        self.grown(line);
     }
 
     /// Encodes a file if its logged articles are exactly its parts.
@@ -258,14 +352,13 @@ impl FileSet {
         if bytes <= SPARE_LOG && self.spare_bytes + bytes <= SPARE_BYTES {
             self.spare_bytes += bytes;
             self.spare.push(log);
+        } else {
+            self.log_bytes -= bytes;
         }
     }
 
     /// Encodes what is there of files that no article came to for long; `line` is the number of lines so far.
-    pub(super) fn close_idle(&mut self, line: u64) {
-        if line < self.swept_at + SWEEP_LINES {
-            return;
-        }
+    fn close_idle(&mut self, line: u64) {
         self.swept_at = line;
         for index in 0..self.entries.len() {
             let entry = &self.entries[index];

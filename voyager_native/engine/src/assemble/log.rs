@@ -111,13 +111,14 @@ impl Log {
     }
 
     /// Makes room for more articles of a file that claims `total`: for four times those that were seen, or twice
-    /// those of large files.
+    /// those of large files. `is_of_copies`: an eighth more, since each may be a row.
     #[cold]
-    pub(super) fn make_room(&mut self, total: u32) {
+    pub(super) fn make_room(&mut self, total: u32, is_of_copies: bool) {
         const LEAST: usize = 4;
         const LARGE: usize = 1024;
         let (len, total) = (self.heads.len(), total as usize);
         let more = match total.checked_sub(len) {
+            _ if is_of_copies => (len / 8).max(LEAST),
             None | Some(0) => len.max(LEAST),
             Some(missing) if len < LARGE => missing.min((3 * len).max(LEAST)),
             Some(missing) => missing.min(len),
@@ -129,6 +130,21 @@ impl Log {
         };
         let room = (len + more) * each + USUAL;
         self.ids.reserve_exact(room.saturating_sub(self.ids.len()));
+    }
+
+    /// How often the part is there that is there most often.
+    pub(super) fn most_copies(&self, scratch: &mut Vec<u32>) -> usize {
+        if self
+            .heads
+            .is_sorted_by(|left, right| left.part < right.part)
+        {
+            return 1;
+        }
+        scratch.clear();
+        scratch.extend(self.heads.iter().map(|head| head.part));
+        scratch.sort_unstable();
+        let copies = scratch.chunk_by(|left, right| left == right);
+        copies.map(<[u32]>::len).max().unwrap_or(1)
     }
 
     /// The message-id of an article of this log.

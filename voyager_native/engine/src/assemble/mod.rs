@@ -7,13 +7,16 @@
 //! - Of articles with one message-id the lowest number stays. Reposts are told apart by [`generations`].
 //! - A line with one counter twice (`[3/40] … (3/40)`) is filed apart under its subject without counters, and
 //!   decided at the end: see [`doubtful`].
+//! - A span that would hold too much ends early: see [`limits`].
 
+mod bounds;
 mod doubtful;
 mod emit;
 mod file;
 mod generations;
 mod keys;
 mod known;
+mod limits;
 mod log;
 mod quick;
 mod rejects;
@@ -28,9 +31,11 @@ use crate::subject::{self, Segment, Subject};
 use crate::tables::{ByteStore, Tables, flags};
 use crate::text::{decode_header, needs_decoding, to_utf8};
 use crate::xref::{Owner, Owners, group_names};
+use bounds::Bounds;
 use file::{Entry, FileSet, Place, TEXT_LIMIT, cut};
 use keys::Keys;
 use known::Known;
+pub use limits::Limits;
 use log::Facts;
 use rejects::{Cause, Tallies};
 use texts::Texts;
@@ -63,26 +68,8 @@ pub struct BlockCounts {
     pub first_number: Option<u64>,
     /// Highest article number.
     pub last_number: Option<u64>,
-}
-
-/// The article numbers of a block.
-#[derive(Clone, Copy, Debug)]
-struct Numbers {
-    first: u64,
-    last: u64,
-}
-
-impl Numbers {
-    const NONE: Self = Self {
-        first: u64::MAX,
-        last: 0,
-    };
-
-    #[inline]
-    fn note(&mut self, number: u64) {
-        self.first = self.first.min(number);
-        self.last = self.last.max(number);
-    }
+    /// The last article number of the span, if it ended early: lines with greater ones were left alone.
+    pub ended_at: Option<u64>,
 }
 
 /// Files the lines of one span.
@@ -98,16 +85,36 @@ impl Assembler {
     pub fn new(config: Config) -> Self {
         Self {
             scanner: Scanner::new(),
-            filer: Filer::new(config),
+            filer: Filer::new(config, None),
+        }
+    }
+
+    /// An assembler of a span that ends early rather than hold more; rows per line are not counted.
+    #[must_use]
+    pub fn within(limits: Limits, config: Config) -> Self {
+        Self {
+            scanner: Scanner::new(),
+            filer: Filer::new(config, Some(limits)),
         }
     }
 
     /// Files the lines of a block of overview text.
+    ///
+    /// Once the span has ended early it is to be finished; another one, whose lowest number is the next one, goes on
+    /// with the same block.
     pub fn add_text(&mut self, text: &[u8]) -> BlockCounts {
+        self.add(text, false)
+    }
+
+    /// [`Self::add_text`] for a block in which another span ended: what that one counted is left alone.
+    pub fn go_on(&mut self, text: &[u8]) -> BlockCounts {
+        self.add(text, true)
+    }
+
+    fn add(&mut self, text: &[u8], is_begun: bool) -> BlockCounts {
         let filer = &mut self.filer;
-        let before = filer.begin_block();
+        let before = filer.begin_block(is_begun);
         quick::scan(filer, &mut self.scanner, text);
-        filer.set.close_idle(filer.lines);
         filer.end_block(before)
     }
 
@@ -116,7 +123,7 @@ impl Assembler {
     /// How many lines are lost with it is unknown: it counts as one line, in no file.
     pub fn add_undecodable(&mut self, sample: &[u8]) -> BlockCounts {
         let filer = &mut self.filer;
-        let before = filer.begin_block();
+        let before = filer.begin_block(false);
         filer.add(&Line {
             raw: sample,
             number: None,
@@ -180,27 +187,26 @@ struct Filer {
     rows: Option<Rows>,
     lines: u64,
     rejected: u64,
-    /// Of the block that comes in.
-    span: Numbers,
+    bounds: Bounds,
     decoded: Vec<u8>,
     names: Vec<u8>,
     known: Known,
 }
 
 impl Filer {
-    fn new(config: Config) -> Self {
+    fn new(config: Config, limits: Option<Limits>) -> Self {
         let owners = Owners::new(&config.group, &config.groups);
         Self {
             owners,
             dates: DateParser::new(),
             keys: Keys::new(&config.group),
-            set: FileSet::new(config.keep_articles),
+            set: FileSet::new(config.keep_articles, limits),
             groups: Texts::new(),
             tallies: Tallies::new(config.groups.iter().map(|group| group.0.as_str())),
             rows: config.keep_articles.then(Rows::default),
             lines: 0,
             rejected: 0,
-            span: Numbers::NONE,
+            bounds: Bounds::new(config.high),
             decoded: Vec::new(),
             names: Vec::new(),
             known: Known::new(),
@@ -208,24 +214,13 @@ impl Filer {
         }
     }
 
-    /// The lines so far, and those in no file.
-    fn begin_block(&mut self) -> (u64, u64) {
-        self.span = Numbers::NONE;
-        (self.lines, self.rejected)
-    }
-
-    fn end_block(&self, (lines, rejected): (u64, u64)) -> BlockCounts {
-        // Numbers begin at 1.
-        let is_any = self.span.last > 0;
-        BlockCounts {
-            lines: self.lines - lines,
-            rejected: self.rejected - rejected,
-            first_number: is_any.then_some(self.span.first),
-            last_number: is_any.then_some(self.span.last),
-        }
-    }
-
     fn add(&mut self, line: &Line<'_>) {
+        if self.set.gate.take_due() {
+            self.end_early();
+        }
+        if self.is_elsewhere(line.number) {
+            return;
+        }
         self.lines += 1;
         if let Some(rows) = &mut self.rows {
             rows.rows.push(Row {
@@ -257,11 +252,14 @@ impl Filer {
         if number < low || (high > 0 && number > high) {
             return Err(Cause::Reason(Reason::OutsideSpan));
         }
-        self.span.note(number);
+        self.bounds.block.note(number);
         let owner = self.owners.owner(line.xref);
         self.known.learn_owner(line.xref, owner);
         if let Owner::Other(owner) = owner {
             return Err(Cause::Crosspost(owner));
+        }
+        if self.set.gate.is_closed() {
+            return Err(Cause::Reason(Reason::SpanFull));
         }
         let mut decoded = std::mem::take(&mut self.decoded);
         let subject = readable(line.subject, &mut decoded);
@@ -303,8 +301,10 @@ impl Filer {
         }
         if self.set.is_lowest(index, segment.part, number) {
             let groups = self.groups_of(line.xref);
+            let beside = self.names.len() + cut(line.poster, TEXT_LIMIT).len();
             self.set
-                .set_lowest(index, segment.part, number, text, groups);
+                .set_lowest(index, (segment.part, number), text, (groups, beside));
+            self.set.grown(self.lines);
         }
         let id = line.message_id;
         self.set.push(index, facts, (id, 0, id.len()), self.lines);
@@ -368,7 +368,7 @@ impl Filer {
         let poster = cut(poster, TEXT_LIMIT);
         match self.set.last_poster(index) {
             Some(last) if self.set.vault.posters.get(last) == poster => last,
-            _ => self.set.vault.posters.number(poster),
+            _ => self.set.number_of_poster(poster),
         }
     }
 
@@ -388,7 +388,9 @@ impl Filer {
                 self.names.extend_from_slice(name);
             }
         }
-        self.groups.number(&self.names)
+        let number = self.groups.number(&self.names);
+        self.set.group_bytes = self.groups.size();
+        number
     }
 }
 

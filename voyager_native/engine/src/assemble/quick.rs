@@ -9,7 +9,7 @@
 )]
 
 use super::Filer;
-use super::file::Place;
+use super::file::{Place, TEXT_LIMIT, cut};
 use super::known::{
     Begin, End, ID, LIST, Middle, Place as Part, SHORTEST_SUBJECT, TAB, Xref, half_word, word,
 };
@@ -209,8 +209,8 @@ impl<'a> Usual<'a> {
 #[inline(always)]
 fn usual(filer: &mut Filer, bytes: impl Bytes, line: &Usual<'_>) -> Option<()> {
     let text = line.text;
-    let (low, high) = (filer.config.low.max(1), filer.config.high);
-    if line.number < low || (high > 0 && line.number > high) {
+    let gate = &filer.set.gate;
+    if line.number < gate.low || (gate.high > 0 && line.number > gate.high) {
         return None;
     }
     let id = line.id(bytes)?;
@@ -274,7 +274,7 @@ fn usual(filer: &mut Filer, bytes: impl Bytes, line: &Usual<'_>) -> Option<()> {
         number
     };
     filer.lines += 1;
-    filer.span.note(line.number);
+    filer.bounds.block.note(line.number);
     if filer.set.is_lowest(index, part.part, line.number) {
         filer.take_texts(index, part.part, line, xref);
     }
@@ -318,7 +318,7 @@ impl Filer {
     #[inline]
     fn reject(&mut self, line: &Usual<'_>, cause: Cause) {
         self.lines += 1;
-        self.span.note(line.number);
+        self.bounds.block.note(line.number);
         self.rejected += 1;
         self.tallies.add(cause, line.raw());
     }
@@ -327,9 +327,11 @@ impl Filer {
     #[inline(never)]
     fn take_texts(&mut self, index: u32, part: u32, line: &Usual<'_>, xref: (usize, usize)) {
         let groups = self.groups_of(line.bytes(xref));
+        let beside = self.names.len() + cut(line.bytes(line.field(2)), TEXT_LIMIT).len();
         let subject = line.bytes(line.field(1));
         self.set
-            .set_lowest(index, part, line.number, subject, groups);
+            .set_lowest(index, (part, line.number), subject, (groups, beside));
+        self.set.grown(self.lines);
     }
 
     /// The file of a subject that is not remembered; from now on it is, unless it has to be decoded.

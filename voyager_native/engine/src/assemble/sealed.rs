@@ -88,6 +88,11 @@ impl Vault {
         }
     }
 
+    /// Bytes that are held of encoded files and Froms.
+    pub(super) const fn size(&self) -> usize {
+        self.records.size() + self.first_ids.size() + self.posters.size() + self.sides.size()
+    }
+
     /// Encodes articles, ascending by part and no part twice. There must be one.
     ///
     /// # Errors

@@ -1,42 +1,47 @@
 //! Texts that many articles share, stored once, or a few times.
 
 use crate::hash::Secret;
+use crate::tables::{ByteStore, Stored};
 
 const EMPTY: u32 = u32::MAX;
 
-/// Texts one after the other, and where each ends. Number 0 is the empty text.
+/// Texts in buffers that do not move as more come, and where each is. Number 0 is the empty text.
 #[derive(Debug)]
 struct Numbered {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    texts: ByteStore,
+    places: Vec<Stored>,
 }
 
 impl Numbered {
     fn new() -> Self {
         Self {
-            bytes: Vec::new(),
-            ends: vec![0],
+            texts: ByteStore::default(),
+            places: vec![Stored::default()],
         }
     }
 
     #[inline]
     fn get(&self, number: u32) -> &[u8] {
-        let index = number as usize;
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[index]]
+        self.texts.get(self.places[number as usize])
     }
 
     fn push(&mut self, text: &[u8]) -> u32 {
-        let number = self.ends.len() as u32;
-        self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len());
+        let number = self.places.len() as u32;
+        self.places.push(self.texts.push(text));
         number
+    }
+
+    /// Bytes that the texts take.
+    #[inline]
+    const fn size(&self) -> usize {
+        self.texts.size() + self.places.len() * size_of::<Stored>()
     }
 }
 
 /// Numbers texts most of which are new, or were met not long ago: a text that was not gets another number.
 ///
-/// Number 0 is the empty text.
+/// Number 0 is the empty text. Where a span ends depends on how many texts there are, so they are hashed alike in every
+/// process; texts that fall together displace each other, and looking for one takes no longer.
 #[derive(Debug)]
 pub(super) struct Recent {
     numbered: Numbered,
@@ -52,9 +57,15 @@ impl Recent {
     pub(super) fn new() -> Self {
         Self {
             numbered: Numbered::new(),
-            secret: Secret::new(),
+            secret: Secret::known(),
             last: vec![(0, 0); Self::KEPT],
         }
+    }
+
+    /// Bytes that the texts take.
+    #[inline]
+    pub(super) const fn size(&self) -> usize {
+        self.numbered.size()
     }
 
     /// The text with this number.
@@ -105,6 +116,11 @@ impl Texts {
         }
     }
 
+    /// Bytes that the texts take.
+    pub(super) const fn size(&self) -> usize {
+        self.numbered.size()
+    }
+
     /// The text with this number.
     #[inline]
     pub(super) fn get(&self, number: u32) -> &[u8] {
@@ -128,7 +144,7 @@ impl Texts {
         }
         let number = self.numbered.push(text);
         self.slots[slot] = (hash, number);
-        if self.numbered.ends.len() * 2 > self.slots.len() {
+        if self.numbered.places.len() * 2 > self.slots.len() {
             self.grow();
         }
         number
