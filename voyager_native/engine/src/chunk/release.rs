@@ -4,7 +4,8 @@
 //! chunk    version u8 · length of description · description (zstd) · bodies of all records · checksum u64
 //! ```
 //! The description holds the columns of the files table, row after row of each, and the headers of the records.
-//! The bodies are random and stay as they are.
+//! The bodies are random and stay as they are. A chunk of version 2 says of each record which version it has, in the
+//! lowest bit of the length of its header; those of a chunk of version 1 are of version 1.
 
 use std::cell::RefCell;
 
