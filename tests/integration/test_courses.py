@@ -39,3 +39,12 @@ def test_any_course_ends_as_one_reading_does(postgres_server, seed, late):
     run = partial(disturbed, chance=chance, late=late)
     found = ends(postgres_server, lines, run, names)
     assert found == expected
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_posts_under_other_counters_end_as_one_reading_tells_them(postgres_server, seed):
+    chance = random.Random(seed + 1_000)
+    lines = made(chance, again=True, recounted=True)
+    expected = ends(postgres_server, lines, whole, {})
+    found = ends(postgres_server, lines, partial(disturbed, chance=chance, late=False), {})
+    assert found == expected

@@ -40,12 +40,13 @@ D2 = '[{i}/{n}] - "{name}" yEnc ({i}/{n})'
 F4 = '[{i}/{n}] "{name}" yEnc ({p}/{parts})'
 
 
-def uploads(chance: random.Random, *, again: bool) -> list[Upload]:
+def uploads(chance: random.Random, *, again: bool, recounted: bool = False) -> list[Upload]:
     """Returns a few uploads of the kinds that a cut may confuse.
 
     Args:
         chance: which ones.
         again: some of them are posted a second time.
+        recounted: these count one file more, and no article is sent again.
     """
     kinds = [
         Upload("film", [("Some.Film.2010.720p-GRP.mkv", 40)], '"{name}" yEnc ({p}/{parts})'),
@@ -64,8 +65,9 @@ def uploads(chance: random.Random, *, again: bool) -> list[Upload]:
         posted.append(replace(upload, at=at))
         if again and chance.random() < 0.5:
             later = at + chance.choice([timedelta(minutes=9), timedelta(hours=30)])
-            posted.append(replace(upload, at=later, salt="again"))
-        elif chance.random() < 0.6:
+            total = len(upload.files) + 1 if recounted else None
+            posted.append(replace(upload, at=later, salt="again", total=total))
+        elif not recounted and chance.random() < 0.6:
             # The poster got no answer for an article and sent it again.
             i, (_, parts) = chance.choice(list(enumerate(upload.files, upload.first)))
             part = chance.randint(1, parts)
@@ -193,10 +195,12 @@ def disturbed(course: Course, chance: random.Random, *, late: bool) -> None:
     course.end()
 
 
-def made(chance: random.Random, *, again: bool) -> list[bytes]:
+def made(chance: random.Random, *, again: bool, recounted: bool = False) -> list[bytes]:
     """Returns the lines of a random group, numbered from 1."""
     text, _ = interleaved(
-        uploads(chance, again=again), seed=chance.randrange(1000), first_number=FIRST
+        uploads(chance, again=again, recounted=recounted),
+        seed=chance.randrange(1000),
+        first_number=FIRST,
     )
     return text.splitlines(keepends=True)
 

@@ -16,9 +16,10 @@ from voyager_core.catalog.parts import signed, unsigned
 from voyager_core.domain.generations import REPOST_WINDOW, repost_key
 
 _POSTS_AT_A_TIME = 32
-_NEEDED = ("base_key", "generation", "session", "release_key")
+_NEEDED = ("base_key", "generation", "session", "release_key", "name")
 # The remnants of retries stand behind the posts and may have been sent before the second one.
 _MOST_AHEAD = 8
+_MOST_EDITIONS = 4
 # A release goes on for days at most; what it is a repost of began no earlier.
 _REACH = timedelta(days=14)
 
@@ -37,6 +38,25 @@ def reposts_of(*frames: pl.DataFrame) -> dict[int, tuple[int, int]]:
     if not known:
         return {}
     files = pl.concat(known, how="vertical_relaxed")
+    return _editions_of(files) | _generations_of(files)
+
+
+def _editions_of(files: pl.DataFrame) -> dict[int, tuple[int, int]]:
+    """Returns the reposts whose files have the names of the first post's, and other counters."""
+    named = files.filter((pl.col("name") != "") & pl.col("release_key").is_not_null())
+    keys = pl.col("release_key")
+    shared = named.group_by(pl.col("name").str.to_lowercase()).agg(keys.unique())
+    shared = shared.filter(pl.col("release_key").list.len() > 1)
+    several = set(shared["release_key"].explode().unique().to_list())
+    return {
+        again: (first, number)
+        for first in several
+        for number in range(1, _MOST_EDITIONS + 1)
+        if (again := repost_key(first, number)) in several
+    }
+
+
+def _generations_of(files: pl.DataFrame) -> dict[int, tuple[int, int]]:
     several = files.filter(pl.col("generation") > 0).select("base_key").unique()
     if several.is_empty():
         return {}

@@ -14,8 +14,9 @@ import polars as pl
 
 import voyager_native
 from voyager_core.domain.generations import REPOST_WINDOW, repost_key
+from voyager_core.header_pass.editions import numbered_posts
 from voyager_core.header_pass.postings import Posting, files_of, postings_of, read_piece
-from voyager_core.header_pass.retries import retries
+from voyager_core.header_pass.retries import SHARE, retries
 from voyager_core.header_pass.schemas import FRAGMENTS, IDENTIFIED, Schema, conform, empty
 
 SEGMENTS: Schema = {
@@ -79,7 +80,27 @@ def _posts(files: pl.DataFrame) -> pl.DataFrame:
     # What was merely sent again has the highest generations.
     generation = pl.col("generation").cast(pl.UInt32)
     rank = generation.rank("dense").over("release_key", "session", "_file").cast(pl.UInt32) - 1
-    again = files.select("release_key", rank.alias("number"))
+    files = files.with_row_index("_row").with_columns(number=rank)
+    name = pl.col("name").str.to_lowercase()
+    has_from = pl.col("poster_constant") & (pl.col("poster") != "")
+    edition = numbered_posts(
+        files.select(
+            *("_row", "release_key", "session", "first_number", "_file", "generation"),
+            _name_id=pl.when(name != "").then(name.hash()),
+            _total=pl.col("file_total").fill_null(0),
+            _index=pl.col("file_index").cast(pl.Int64).fill_null(-1),
+            _from_id=pl.when(has_from).then(pl.col("poster").hash()).otherwise(0),
+            _sent_again=retries(SHARE),
+        ),
+        "release_key",
+    )
+    if edition.height:
+        files = files.join(edition, on="_row", how="left", maintain_order="left")
+        # What was merely sent again is of no edition, and behind them all.
+        behind = pl.col("number") + (pl.col("_editions").fill_null(1) - 1)
+        number = pl.coalesce("_edition", pl.when(pl.col("number") > 0).then(behind).otherwise(0))
+        files = files.with_columns(number=number)
+    again = files.select("release_key", "number")
     keys = [repost_key(key, number) if number else key for key, number in again.iter_rows()]
     return files.with_columns(release_key=pl.Series(keys, dtype=pl.UInt64))
 

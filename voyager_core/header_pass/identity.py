@@ -16,7 +16,9 @@ from voyager_core.domain.generations import REPOST_WINDOW, repost_text
 from voyager_core.domain.names import is_readable_name
 from voyager_core.domain.titles import best_name
 from voyager_core.header_pass import heads, keys, sessions, sidecars, stems
+from voyager_core.header_pass.editions import numbered_posts
 from voyager_core.header_pass.offers import is_between, texts_between, title_text
+from voyager_core.header_pass.retries import SHARE, retries
 from voyager_core.header_pass.runs import join_runs
 from voyager_core.header_pass.schemas import IDENTIFIED, conform
 from voyager_core.header_pass.sessions import NO_FROM, commonest
@@ -35,6 +37,10 @@ _READ = [
     "file_total",
 ]
 _OF_POSTS = ["_row", "_key", "session", "base_key", "generation", "is_fragment"]
+_OF_EDITIONS = [
+    *("_row", "_key", "session", "_name_id", "base_key", "generation", "_total", "_index"),
+    *("_from_id", "first_number", "parts_found", "parts_total"),
+]
 _MOST_STEMS = 8
 _OFFERED = ["shared", "track", "request", "_shown_head", "tail", "_between"]
 _NEEDED = [
@@ -100,6 +106,7 @@ def _features(rows: pl.DataFrame) -> pl.DataFrame:
         _head_id=head["id"],
         _request=request["text"],
         _request_id=request["id"],
+        _name_id=pl.when(pl.col("name") != "").then(pl.col("name").str.to_lowercase().hash()),
         _total=pl.col("file_total").fill_null(0),
         _index=pl.col("file_index").cast(pl.Int64).fill_null(-1),
         _from=pl.when(has_from).then("poster").otherwise(pl.lit("")),
@@ -148,7 +155,7 @@ def _split_reposts(rows: pl.DataFrame) -> pl.DataFrame:
     run into each other and nothing else would tell them apart later.
     """
     rows = _with_sessions(rows)
-    again = _posted_again(rows)
+    again = _numbered_posts(rows)
     if again.is_empty():
         return rows
     rows = rows.join(again, on="_row", how="left", maintain_order="left")
@@ -192,6 +199,26 @@ def _with_sessions(rows: pl.DataFrame) -> pl.DataFrame:
     sessions_of = doubtful.select("_row", session=late.cum_sum().over("_key"))
     return rows.join(sessions_of, on="_row", how="left", maintain_order="left").with_columns(
         pl.col("session").fill_null(0)
+    )
+
+
+def _numbered_posts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns which post of its session a file is (`_again`), where there may be several."""
+    again, edition = _posted_again(rows), _editions(rows)
+    if edition.is_empty():
+        return again
+    posts = edition.join(again, on="_row", how="full", coalesce=True)
+    # What was merely sent again is of no edition, and behind them all.
+    behind = pl.col("_again") + pl.col("_editions").fill_null(1) - 1
+    return posts.select("_row", _again=pl.coalesce("_edition", behind).cast(pl.UInt32))
+
+
+def _editions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the `_edition` of files and how many there are, where names are there twice."""
+    files = rows.filter(~pl.col("is_fragment")).select(_OF_EDITIONS)
+    files = files.with_columns(fullest=pl.col("parts_found").max().over("base_key"))
+    return numbered_posts(
+        files.with_columns(_sent_again=retries(SHARE), _file=pl.col("base_key")), "_key"
     )
 
 

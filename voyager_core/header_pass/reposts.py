@@ -27,6 +27,7 @@ from voyager_core.domain.generations import REPOST_WINDOW, repost_key
 from voyager_core.domain.rulesets import REPOST_REMNANT, RuleSet
 from voyager_core.errors import TransientError
 from voyager_core.header_pass.build import build_files
+from voyager_core.header_pass.editions import Named, editions
 from voyager_core.header_pass.fragments import MERGED, SEGMENTS
 from voyager_core.header_pass.postings import (
     Piece,
@@ -60,6 +61,7 @@ class Record:
         doubled: articles that another record has as well, and keeps.
         fullest: the most parts of a post that has what is gone.
         is_decided: whether the row tells more than the chunk's.
+        is_placed: whether other records are of the same file.
     """
 
     chunk: int
@@ -70,6 +72,7 @@ class Record:
     doubled: Segments = field(default_factory=dict)
     fullest: int = 0
     is_decided: bool = False
+    is_placed: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -212,6 +215,37 @@ def tell_apart(records: Sequence[Record], *, share: float | None) -> None:
             if len(same) > 1:
                 for file in files_of([record.piece for record in same]):
                     _place_file(file, of_place, share)
+        _place_editions(session)
+
+
+def _place_editions(session: Sequence[Record]) -> None:
+    """Numbers the posts of a session anew, where its files are of several editions."""
+    posts = [
+        # The number of a lone record is what its span made of the posts that it saw.
+        (record, number, _file_of(record), number if record.is_placed else 0)
+        for record in session
+        for number in sorted(record.kept)
+    ]
+    numbers = editions(
+        [
+            Named(
+                name=(row := record.piece.row)["name"].lower(),
+                file=(file, post),
+                total=row["file_total"] or 0,
+                place=row["file_index"] or 0,
+                poster=row["poster"] if row["poster_constant"] else None,
+                first=row["first_number"],
+            )
+            for record, _, file, post in posts
+        ]
+    )
+    if not any(numbers):
+        return
+    held = {id(record): record.kept for record in session}
+    for record in session:
+        record.kept = {}
+    for (record, number, _, _), edition in zip(posts, numbers, strict=True):
+        record.kept[edition] = held[id(record)][number]
 
 
 def _file_of(record: Record) -> tuple[Any, ...]:
@@ -224,6 +258,7 @@ def _place_file(file: Sequence[Piece], of_place: Mapping[int, Record], share: fl
     for piece in file:
         record = of_place[piece.place]
         record.is_decided = piece is not record.piece
+        record.is_placed = len(file) > 1
         record.piece = piece
         record.kept = {record.number: piece.segments} if len(file) < 2 else {}
     if len(file) < 2:
@@ -337,11 +372,11 @@ def _files(key: int, held: Sequence[HeldChunk]) -> list[pl.DataFrame]:
 
 
 def _repeated(frames: Sequence[pl.DataFrame]) -> bool:
-    """Tells whether some file is there more than once."""
+    """Tells whether some file, or some name of files, is there more than once."""
     if len(frames) < 2:
         return False
-    files = pl.concat([frame.select(_SAME) for frame in frames])
-    return files.n_unique() < files.height
+    names = pl.concat([frame.select(pl.col("name").str.to_lowercase()) for frame in frames])
+    return names.n_unique() < names.height
 
 
 def _dated(frame: pl.DataFrame) -> pl.DataFrame:
