@@ -1,5 +1,6 @@
 """The assets on a scripted news server and a real catalog, in this process."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
@@ -7,11 +8,11 @@ import pytest
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
 
-from tests.support.indexing import GROUP, Group, counts, indexer, uploads
+from tests.support.indexing import GROUP, NO_WAIT, Group, counts, indexer, uploads
 from tests.support.newsserver import Rule
 from voyager_assets import jobs, retries
 from voyager_assets.assets import pass_checks, stages
-from voyager_assets.resources import NewsServer
+from voyager_assets.resources import NewsServer, OverviewSpool
 from voyager_core.catalog.checks import check_catalog
 from voyager_core.catalog.groups import get_group
 from voyager_core.catalog.ranges import ranges_of, unpark
@@ -23,17 +24,12 @@ OTHER = "alt.binaries.other"
 @pytest.fixture(autouse=True)
 def no_wait(monkeypatch):
     monkeypatch.setattr(retries, "wait_seconds", lambda _retry_number: 0.0)
+    options = OverviewSpool.options
     monkeypatch.setattr(
-        "voyager_assets.resources.OverviewSpool.options",
-        lambda self: quick_options(self.block_size),
+        OverviewSpool,
+        "options",
+        lambda self, *lane: replace(options(self, *lane), attempts=1, back_off=NO_WAIT),
     )
-
-
-def quick_options(block_size):
-    from tests.support.indexing import NO_WAIT
-    from voyager_core.header_pass.fetch import FetchOptions
-
-    return FetchOptions(block_size=block_size, attempts=1, back_off=NO_WAIT)
 
 
 @pytest.fixture
