@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.integration.test_search import NOW, names
-from tests.integration.test_search_ways import plan_of
+from tests.integration.test_search_ways import counted, plan_of  # noqa: F401 - a fixture
 from tests.support.spans import add_ranges
 from voyager_core.catalog import search as module
 from voyager_core.catalog import search_ways
@@ -17,14 +17,6 @@ from voyager_core.catalog.search import SearchQuery, search
 from voyager_core.domain.tokens import token_hash
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    """A catalog that is taken for a large one, and totals that end at 50."""
-    monkeypatch.setattr(search_ways, "FEW_RELEASES", 1000)
-    monkeypatch.setattr(search_ways, "TOTAL_CAP", 50)
-    monkeypatch.setattr(module, "_all_match", lambda *_: True)
 
 
 @pytest.fixture(scope="module")
